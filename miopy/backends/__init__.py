@@ -1,0 +1,36 @@
+"""Backends run gemms and kernels on one kind of memory; found by name, `backends/<name>.py`."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from typing import Any
+
+from ..errors import DeviceError
+
+NAMES = ("host", "cuda")
+
+
+def why_missing(name: str) -> str | None:
+    """None if the backend can be used here, else the reason."""
+    if name not in NAMES:
+        return f"there is no backend of that name; known are {', '.join(NAMES)}"
+    try:
+        return importlib.import_module(f"{__name__}.{name}").why_missing()
+    except ImportError as error:
+        return str(error)
+
+
+def get(name: str | None = None) -> Any:
+    """A new backend instance: `name`, or MIOPY_BACKEND, or `auto`.
+
+    `auto` takes cuda where a device is usable, else host. A backend that was asked for by name and
+    cannot be used raises DeviceError with the reason.
+    """
+    name = name or os.environ.get("MIOPY_BACKEND") or "auto"
+    if name == "auto":
+        name = "host" if why_missing("cuda") else "cuda"
+    reason = why_missing(name)
+    if reason:
+        raise DeviceError("MIOPY_BACKEND", f"cannot be {name!r}: {reason}")
+    return importlib.import_module(f"{__name__}.{name}").create()

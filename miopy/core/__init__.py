@@ -1,0 +1,1 @@
+"""RNNs and memory: no vendor, no device."""

@@ -1,0 +1,1 @@
+"""One package per vendor vocabulary; each translates to the core and shares nothing else."""

@@ -1,0 +1,39 @@
+/* target.h: the only file that knows what the kernels are compiled for.
+ *
+ * Portable kernels (kernels/<family>.c) are compiled once per storage type, by NVRTC for a GPU
+ * or by the C compiler for the host. The compiling side defines STORAGE as one of the numbers
+ * below. A kernel loads `storage`, computes in `real` and stores `storage`.
+ *
+ *     KERNEL FN(scale)(storage *y, int64_t n, real factor)
+ *     {
+ *         EACH(i, n) y[i] = to_storage(factor * to_real(y[i]));
+ *     }
+ */
+#ifndef MIOPY_TARGET_H
+#define MIOPY_TARGET_H
+
+#define F32 0
+#define F16 1
+#define BF16 2
+#define F64 3
+
+#if defined(__CUDACC__) || defined(__HIPCC__)
+#define KERNEL extern "C" __global__ void
+#define INLINE static __device__ __forceinline__
+#define EACH(i, n)                                                                             \
+    for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < (int64_t)(n);         \
+         i += (int64_t)gridDim.x * blockDim.x)
+#else
+#include <stdint.h>
+#include <string.h>
+#define KERNEL void
+#define INLINE static inline __attribute__((always_inline, unused))
+#define EACH(i, n) for (int64_t i = 0; i < (int64_t)(n); i++)
+#endif
+
+/* FN(scale) is scale_f32, scale_f16, ... */
+#define FN__(name, type) name##_##type
+#define FN_(name, type) FN__(name, type)
+#define FN(name) FN_(name, STORAGE_NAME)
+
+#endif

@@ -1,0 +1,53 @@
+"""cffi build of `miopy.backends._host`: the host kernels behind the declarations of their headers.
+
+Every `miopy/kernels/host/<family>.h` listed in FAMILIES holds only declarations that cffi reads once
+preprocessor lines are dropped, so that a prototype has one home.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from cffi import FFI
+
+ROOT = Path(__file__).resolve().parent.parent
+HOST = Path("miopy/kernels/host")
+FAMILIES = ("pool", "matrix", "recurrence", "rows", "dropout", "tensor")
+
+
+def declarations() -> str:
+    """The headers without preprocessor lines, in order."""
+    lines = []
+    for family in FAMILIES:
+        path = ROOT / HOST / f"{family}.h"
+        if path.exists():
+            text = path.read_text()
+            lines += [line for line in text.splitlines() if not line.lstrip().startswith("#")]
+    return "\n".join(lines)
+
+
+def present() -> list[str]:
+    return [family for family in FAMILIES if (ROOT / HOST / f"{family}.h").exists()]
+
+
+ffi = FFI()
+ffi.cdef(declarations())
+ffi.set_source(
+    "miopy.backends._host",
+    "\n".join(f'#include "{family}.h"' for family in present()),
+    sources=sorted(str(path.relative_to(ROOT)) for path in (ROOT / HOST).glob("*.c")),
+    include_dirs=[str(HOST)],
+    extra_compile_args=["-O3", "-fvisibility=hidden", "-Wall", "-Wno-psabi", "-pthread"],
+    extra_link_args=["-pthread"],
+    libraries=["m"],
+    depends=sorted(
+        str(path.relative_to(ROOT))
+        for pattern in ("**/*.h", "**/*.c", "**/*.inc")
+        for path in (ROOT / "miopy/kernels").glob(pattern)
+    ),
+)
+
+if __name__ == "__main__":
+    os.chdir(ROOT)
+    ffi.compile(verbose=True)
