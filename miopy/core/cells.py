@@ -3,10 +3,12 @@
 A *plane* is one value per hidden unit. A cell's math is in `kernels/cells/<name>.h`; this
 record tells everyone else how many planes it has.
 
-The pre-activations of a cell are `planes`. Each gate's input product (W x + b) is added to plane
-`input_planes[gate]`, its recurrent product (U h + b') to plane `recurrent_planes[gate]`. The two
-differ only where a cell must keep the products apart: GRU multiplies the recurrent part of its
-new memory by the reset gate. Gradients of pre-activations (`dgates`) have the same planes.
+A gate's pre-activation is the sum of its input product (W x + b) and its recurrent product
+(U h + b'). The sum is one plane, except for gates named in `separate`, whose input product stays in
+a plane of its own: GRU multiplies the recurrent part of its new memory by the reset gate. The
+pre-activations, and their gradients `dgates`, have the planes
+
+    gates in order, then one more for the input product of every separate gate
 """
 
 from __future__ import annotations
@@ -18,47 +20,43 @@ from dataclasses import dataclass
 class Cell:
     """Planes of one cell.
 
-    gates              names of the gates, in the cell's own order
-    planes             names of the pre-activation planes
-    input_planes       plane of each gate's input product
-    recurrent_planes   plane of each gate's recurrent product
-    saved              planes that the forward pass keeps for backward, in storage precision
-    has_cell_state     whether there is a cell state c besides the hidden state h
+    gates            names of the gates, in the cell's own order
+    separate         gates whose input product has a plane of its own
+    saved            planes that forward keeps for backward, in storage precision
+    has_cell_state   whether there is a cell state c besides the hidden state h
     """
 
     name: str
     gates: tuple[str, ...]
-    planes: tuple[str, ...]
-    input_planes: tuple[int, ...]
-    recurrent_planes: tuple[int, ...]
-    saved: tuple[str, ...]
+    separate: tuple[str, ...] = ()
+    saved: tuple[str, ...] = ()
     has_cell_state: bool = False
 
+    @property
+    def num_planes(self) -> int:
+        return len(self.gates) + len(self.separate)
 
-def _simple(name: str) -> Cell:
-    return Cell(name, ("a",), ("a",), (0,), (0,), ())
+    def input_plane(self, gate: int) -> int:
+        """The plane of a gate's input product; its recurrent product is in plane `gate`."""
+        name = self.gates[gate]
+        return len(self.gates) + self.separate.index(name) if name in self.separate else gate
 
 
 CELLS = {
     cell.name: cell
     for cell in (
-        _simple("relu"),
-        _simple("tanh"),
+        Cell("relu", gates=("a",)),
+        Cell("tanh", gates=("a",)),
         Cell(
             "lstm",
             gates=("i", "f", "g", "o"),
-            planes=("i", "f", "g", "o"),
-            input_planes=(0, 1, 2, 3),
-            recurrent_planes=(0, 1, 2, 3),
             saved=("i", "f", "g", "o"),
             has_cell_state=True,
         ),
         Cell(
             "gru",
             gates=("z", "r", "n"),
-            planes=("z", "r", "n_h", "n_x"),
-            input_planes=(0, 1, 3),
-            recurrent_planes=(0, 1, 2),
+            separate=("n",),
             saved=("z", "r", "n", "n_h"),
         ),
     )
