@@ -1,0 +1,195 @@
+"""Where every parameter lives in one flat weight buffer, from two lines of notation.
+
+A matrix is named by four coordinates, `layer`, `role` (input or recurrent), `direction` and `gate`;
+inside it the axes are `out` (hidden units) and `in` (features that it multiplies). A layout lists
+these axes, slowest first. `gate`, `out` and `in` come last, in any order, and form one dense block
+for each (layer, role, direction); blocks need not be equally large, since layer 0 reads x. All
+biases follow all matrices.
+
+    Layout(weights="layer role direction gate out in", biases="layer role direction gate out",
+           gates={"lstm": "i f o g", "gru": "z r n"})
+
+Offsets, strides and sizes are in elements and exact Python integers; nothing is allocated.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from ..errors import BadParam
+from .cells import CELLS
+from .config import RNNConfig
+
+INPUT, RECURRENT = ROLES = (0, 1)
+BLOCK_AXES = ("layer", "role", "direction")
+
+
+class Parameter(NamedTuple):
+    """One gate's matrix (H, features) or bias (H,) inside the buffer, in elements."""
+
+    offset: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+
+    @property
+    def num_elements(self) -> int:
+        return math.prod(self.shape)
+
+
+class Block(NamedTuple):
+    """All gates of one (layer, role, direction): element (gate, out, in) of the matrices is at
+    offset + gate * gate_stride + out * out_stride + in * in_stride, element (gate, out) of the
+    biases at bias_offset + gate * bias_gate_stride + out. `gate` counts in the layout's order.
+
+    offset        None if there is no matrix (input role of layer 0 with skip_input)
+    bias_offset   None without bias
+    """
+
+    offset: int | None
+    gate_stride: int
+    out_stride: int
+    in_stride: int
+    bias_offset: int | None
+    bias_gate_stride: int
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """A vendor's placement of parameters.
+
+    weights   axes of the matrices, slowest first; ends in gate, out and in, in any order
+    biases    axes of the biases, slowest first; ends in gate out
+    gates     cell name -> its gates in this layout's order; absent means the cell's own order
+    """
+
+    weights: str
+    biases: str
+    gates: Mapping[str, str]
+
+    def __post_init__(self) -> None:
+        axes = self.weights.split()
+        if sorted(axes[:3]) != sorted(BLOCK_AXES) or sorted(axes[3:]) != ["gate", "in", "out"]:
+            raise BadParam("weights", "must list layer, role, direction, then gate, out, in", axes)
+        axes = self.biases.split()
+        if sorted(axes[:3]) != sorted(BLOCK_AXES) or axes[3:] != ["gate", "out"]:
+            raise BadParam("biases", "must list layer, role, direction, then gate out", axes)
+        for cell, gates in self.gates.items():
+            if sorted(gates.split()) != sorted(CELLS[cell].gates):
+                raise BadParam("gates", f"must name each gate of {cell} once", gates)
+
+    def order(self, config: RNNConfig) -> tuple[int, ...]:
+        """For each gate in the cell's own order, its position in this layout."""
+        own = config.record.gates
+        here = self.gates[config.cell].split() if config.cell in self.gates else own
+        return tuple(here.index(gate) for gate in own)
+
+    def size(self, config: RNNConfig) -> int:
+        """Elements of the whole buffer."""
+        return _weights_size(config) + (_biases_size(config) if config.bias else 0)
+
+    @functools.lru_cache(maxsize=1024)  # noqa: B019 - layouts are constants of their dialects
+    def block(self, config: RNNConfig, layer: int, direction: int, role: int) -> Block:
+        """Where all gates of one layer, direction and role are."""
+        position = {"layer": layer, "direction": direction, "role": role}
+        features = _features(config, role, range(layer, layer + 1))
+        lengths = {"gate": config.num_gates, "out": config.hidden_size, "in": features}
+        axes = self.weights.split()
+        strides, step = {}, 1
+        for axis in reversed(axes[3:]):
+            strides[axis], step = step, step * lengths[axis]
+        bias_offset = None
+        if config.bias:
+            before = _blocks_before(self.biases.split()[:3], position, config, _one_per_layer)
+            bias_offset = _weights_size(config) + config.num_gates * config.hidden_size * before
+        offset = None
+        if role == RECURRENT or layer or not config.skip_input:
+            before = _blocks_before(axes[:3], position, config, _features)
+            offset = config.num_gates * config.hidden_size * before
+        return Block(
+            offset, strides["gate"], strides["out"], strides["in"], bias_offset, config.hidden_size
+        )
+
+    def matrix(
+        self, config: RNNConfig, layer: int, direction: int, role: int, gate: int
+    ) -> Parameter | None:
+        """Matrix (H, features) of the gate at a position of this layout; None if there is none."""
+        block = self.block(config, layer, direction, role)
+        if block.offset is None:
+            return None
+        return Parameter(
+            block.offset + gate * block.gate_stride,
+            (config.hidden_size, _features(config, role, range(layer, layer + 1))),
+            (block.out_stride, block.in_stride),
+        )
+
+    def bias(
+        self, config: RNNConfig, layer: int, direction: int, role: int, gate: int
+    ) -> Parameter | None:
+        """Bias (H,) of the gate at a position of this layout; None if there is none."""
+        block = self.block(config, layer, direction, role)
+        if block.bias_offset is None:
+            return None
+        offset = block.bias_offset + gate * block.bias_gate_stride
+        return Parameter(offset, (config.hidden_size,), (1,))
+
+
+def _features(config: RNNConfig, role: int, layers: range) -> int:
+    """Features that one gate's matrices of a role multiply, summed over layers."""
+    if role == RECURRENT:
+        return len(layers) * config.hidden_size
+    first = int(0 in layers)
+    upper = len(layers) - first  # all alike
+    return first * config.layer_input_size(0) + upper * config.layer_input_size(1)
+
+
+def _one_per_layer(config: RNNConfig, role: int, layers: range) -> int:
+    """A bias is like a matrix that multiplies one feature, the constant 1."""
+    return len(layers)
+
+
+def _blocks_before(
+    axes: list[str],
+    position: Mapping[str, int],
+    config: RNNConfig,
+    features: Callable[[RNNConfig, int, range], int],
+) -> int:
+    """Features of all blocks that precede the one at `position` when `axes` count slowest first."""
+    spans = _all_blocks(config)
+    total = 0
+    for axis in axes:
+        spans[axis] = range(position[axis])
+        total += _sum_features(spans, config, features)
+        spans[axis] = range(position[axis], position[axis] + 1)
+    return total
+
+
+def _all_blocks(config: RNNConfig) -> dict[str, range]:
+    return {
+        "layer": range(config.num_layers),
+        "role": range(len(ROLES)),
+        "direction": range(config.num_directions),
+    }
+
+
+def _sum_features(
+    spans: Mapping[str, range],
+    config: RNNConfig,
+    features: Callable[[RNNConfig, int, range], int],
+) -> int:
+    per_direction = sum(features(config, role, spans["layer"]) for role in spans["role"])
+    return len(spans["direction"]) * per_direction
+
+
+@functools.lru_cache(maxsize=1024)
+def _weights_size(config: RNNConfig) -> int:
+    all_features = _sum_features(_all_blocks(config), config, _features)
+    return config.num_gates * config.hidden_size * all_features
+
+
+def _biases_size(config: RNNConfig) -> int:
+    all_biases = _sum_features(_all_blocks(config), config, _one_per_layer)
+    return config.num_gates * config.hidden_size * all_biases
