@@ -7,11 +7,16 @@ preprocessor lines are dropped, so that a prototype has one home.
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 from cffi import FFI
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from miopy.core.cells import CELLS  # noqa: E402
+
 HOST = Path("miopy/kernels/host")
 FAMILIES = ("pool", "matrix", "recurrence", "rows", "dropout", "tensor")
 
@@ -27,10 +32,23 @@ def declarations() -> str:
     return "\n".join(lines)
 
 
+def cells() -> str:
+    """The cells' headers and plane counts, from the records that everyone else reads."""
+    lines = [f'#include "../cells/{name}.h"' for name in CELLS]
+    lines.append("#define EACH_CELL(X) \\")
+    for number, cell in enumerate(CELLS.values()):
+        separate = sum(1 << cell.gates.index(gate) for gate in cell.separate)
+        states = 2 if cell.has_cell_state else 1
+        counts = f"{len(cell.gates)}, {separate}, {len(cell.saved)}, {states}"
+        lines.append(f"    X({number}, {cell.name}, {counts}) \\")
+    return "\n".join(lines) + "\n\n"
+
+
 def present() -> list[str]:
     return [family for family in FAMILIES if (ROOT / HOST / f"{family}.h").exists()]
 
 
+(ROOT / HOST / "cells.inc").write_text(cells())
 ffi = FFI()
 ffi.cdef(declarations())
 ffi.set_source(

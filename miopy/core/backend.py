@@ -1,27 +1,29 @@
 """What the core asks of a device. Backends implement this protocol; nothing else crosses the seam.
 
-Addresses are integers on the backend's device, None for NULL. Sizes are in elements unless a name
-says `nbytes`. Nothing here allocates device memory behind the caller's back except `scratch`, which
-an implementation keeps for itself and grows on demand.
+Addresses are integers on the backend's device, None for NULL. Strides and counts are in elements
+unless a name says `nbytes`. A backend runs whole recurrences, never a step at a time.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
+
+from .config import RNNConfig
+from .layout import Block
+from .sequence import Sequence
 
 
 @dataclass(frozen=True)
 class Matrix:
-    """A matrix in device memory: element (i, j) is at address + (i * row + j * column) * itemsize.
+    """A matrix in device memory: element (i, j) is `row` * i + `column` * j elements from `address`.
 
-    index      if given, row i is read at index[i] instead: index[i] >= 0 is a row of `address`,
-               -1 - r is row r of `other`, or zeros when `other` is None
+    index   if given, row i is row index[i] instead; -1 - r stands for row r of `other`, whose rows
+            are `other_row` apart and which is zero if None
     """
 
     address: int
-    rows: int
-    columns: int
     row: int
     column: int = 1
     index: Any = None
@@ -29,12 +31,130 @@ class Matrix:
     other_row: int = 0
 
 
+@dataclass(frozen=True)
+class Layer:
+    """One layer in one direction, over one set of sequences.
+
+    input, recurrent   where the layout keeps the matrices and biases of all gates
+    position           where the layout keeps each gate of the cell, in the cell's order
+    """
+
+    config: RNNConfig
+    sequence: Sequence
+    layer: int
+    direction: int
+    input: Block
+    recurrent: Block
+    position: tuple[int, ...]
+
+    @property
+    def input_size(self) -> int:
+        """Features of the layer's input, also where they are added instead of multiplied."""
+        return self.config.layer_input_size(self.layer) or self.config.input_size
+
+
 class Backend(Protocol):
     """A device. One instance serves one handle."""
 
     name: str
 
-    def gemm(
-        self, dtype: str, c: Matrix, a: Matrix, b: Matrix, *, accumulate: bool = False
+    def set_allocator(
+        self,
+        allocator: Callable[[Any, int], int] | None,
+        deallocator: Callable[[Any, int], None] | None,
+        context: Any,
     ) -> None:
-        """c = a b, or c += a b. Products are summed in the real type of `dtype`."""
+        """Take internal scratch from the caller's functions; None restores the backend's own."""
+
+    def recurrence_forward(
+        self,
+        layer: Layer,
+        *,
+        weights: int,
+        x: Matrix,
+        hx: int | None,
+        cx: int | None,
+        output: Matrix,
+        y: Matrix | None,
+        hy: int | None,
+        cy: int | None,
+        cells: int | None,
+        saved: int | None,
+    ) -> None:
+        """Run a layer in one direction over the whole sequence.
+
+        x        (T, I)     the layer's input
+        hx, cx   (N, H)     initial states of this layer and direction; None means zeros
+        output   (T, H)     written; y, if not None, is written alike
+        hy, cy   (N, H)     written unless None; zero for sequences of length zero
+        cells    (T, H)     cell states in the real type, for backward; None in inference
+        saved    (T, V, H)  the cell's saved planes, for backward; None in inference
+        """
+
+    def recurrence_backward(
+        self,
+        layer: Layer,
+        *,
+        weights: int,
+        dy: Matrix,
+        mask: Matrix | None,
+        scale: float,
+        hx: int | None,
+        cx: int | None,
+        output: Matrix,
+        cells: int | None,
+        saved: int | None,
+        dhy: int | None,
+        dcy: int | None,
+        dhx: int | None,
+        dcx: int | None,
+        dgates: Matrix,
+    ) -> None:
+        """Turn the gradient of a layer's output into that of its pre-activations.
+
+        dy         (T, H)     gradient of the output; may stand where plane 0 of dgates is written
+        mask       (T, H)     bytes; dy counts mask * scale times. None: once
+        dhy, dcy   (N, H)     gradients of the final states; None means zeros
+        dhx, dcx   (N, H)     written unless None
+        dgates     (T, P, H)  written: the gates' planes in layout order, then input planes
+        """
+
+    def gemm(
+        self,
+        dtype: str,
+        c: Matrix,
+        a: Matrix,
+        b: Matrix,
+        shape: tuple[int, int, int],
+        *,
+        accumulate: bool = False,
+    ) -> None:
+        """c = a b, or c += a b, with shape (M, N, K). Columns of c are adjacent."""
+
+    def column_sums(self, dtype: str, sums: int, a: Matrix, rows: int, columns: int) -> None:
+        """sums[n] = sum of column n of a."""
+
+    def plane_sums(
+        self, dtype: str, out: Matrix, a: Matrix, rows: int, columns: int, planes: list[int]
+    ) -> None:
+        """out = the sum of the planes of a that start at the given offsets within each row."""
+
+    def gather_rows(self, to: int, source: int, index: Any, nbytes: int) -> None:
+        """Row i of `to`, `nbytes` long, is row index[i] of `source`."""
+
+    def scatter_rows(self, to: int, source: int, index: Any, nbytes: int) -> None:
+        """Row index[i] of `to` is row i of `source`, `nbytes` long."""
+
+    def fill(self, to: int, item: bytes, count: int) -> None:
+        """`count` copies of `item`."""
+
+    def copy(self, to: int, source: int, nbytes: int) -> None:
+        """Move bytes; the areas may overlap."""
+
+    def dropout_mask(self, mask: int, states: int, elements: int, dropout: float) -> None:
+        """Write one byte per element: 1 where it is kept."""
+
+    def dropout_apply(
+        self, dtype: str, y: int, x: int, mask: int, elements: int, dropout: float
+    ) -> None:
+        """y = x / (1 - dropout) where the mask keeps it, else 0."""

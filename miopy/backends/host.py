@@ -1,0 +1,252 @@
+"""The host backend: NumPy's memory, kernels built by the C compiler, a pool of threads."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..core.backend import Layer, Matrix
+from ..core.cells import CELLS
+from ..errors import BadParam, OutOfMemory
+
+STORAGE = {"float32": 0, "float16": 1, "bfloat16": 2, "float64": 3}
+CELL_NUMBER = {name: number for number, name in enumerate(CELLS)}
+ALIGNMENT = 64
+
+
+def why_missing() -> str | None:
+    try:
+        from . import _host  # noqa: F401
+    except ImportError as error:
+        return f"the compiled kernels cannot be loaded ({error}); reinstall miopy to build them"
+    return None
+
+
+def create() -> HostBackend:
+    return HostBackend()
+
+
+def num_threads() -> int:
+    """Threads of a new backend: MIOPY_NUM_THREADS, or the processors this process may use."""
+    asked = os.environ.get("MIOPY_NUM_THREADS")
+    if not asked:
+        if hasattr(os, "sched_getaffinity"):
+            return len(os.sched_getaffinity(0))
+        return os.cpu_count() or 1
+    if not asked.isdecimal() or not 1 <= int(asked) <= 1024:
+        raise BadParam("MIOPY_NUM_THREADS", "must be a whole number from 1 to 1024", asked)
+    return int(asked)
+
+
+class Scratch:
+    """Memory that outlives a call but not its contents: one block, grown on demand."""
+
+    def __init__(self) -> None:
+        self.allocator: Callable[[Any, int], int] | None = None
+        self.deallocator: Callable[[Any, int], None] | None = None
+        self.context: Any = None
+        self.block: Any = None
+        self.nbytes = 0
+
+    def address(self, nbytes: int) -> int:
+        """The aligned start of at least `nbytes`."""
+        if nbytes > self.nbytes:
+            self.release()
+            self._allocate(nbytes)
+        start = self.block if isinstance(self.block, int) else self.block.ctypes.data
+        return -(-start // ALIGNMENT) * ALIGNMENT
+
+    def _allocate(self, nbytes: int) -> None:
+        if self.allocator is None:
+            try:
+                self.block = np.empty(nbytes + ALIGNMENT, np.uint8)
+            except MemoryError:
+                raise OutOfMemory("scratch", f"of {nbytes} bytes cannot be allocated") from None
+        else:
+            self.block = self.allocator(self.context, nbytes + ALIGNMENT)
+            if not self.block:
+                self.block = None
+                rule = f"returned NULL for {nbytes + ALIGNMENT} bytes"
+                raise OutOfMemory("allocator", rule)
+        self.nbytes = nbytes
+
+    def release(self) -> None:
+        if isinstance(self.block, int) and self.deallocator is not None:
+            self.deallocator(self.context, self.block)
+        self.block, self.nbytes = None, 0
+
+
+class HostBackend:
+    """One pool of threads and one block of scratch; calls on it run one after the other."""
+
+    name = "host"
+
+    def __init__(self) -> None:
+        from ._host import ffi, lib
+
+        self._ffi, self._lib = ffi, lib
+        self._pool = ffi.gc(lib.pool_create(num_threads()), lib.pool_destroy)
+        if self._pool == ffi.NULL:
+            raise OutOfMemory("pool", "of threads cannot be allocated")
+        self._scratch = Scratch()
+        self._lock = threading.Lock()
+
+    def set_allocator(
+        self,
+        allocator: Callable[[Any, int], int] | None,
+        deallocator: Callable[[Any, int], None] | None,
+        context: Any,
+    ) -> None:
+        with self._lock:
+            self._scratch.release()
+            self._scratch.allocator = allocator
+            self._scratch.deallocator = deallocator
+            self._scratch.context = context
+
+    def close(self) -> None:
+        """Give scratch back to its allocator; the backend may be used again."""
+        with self._lock:
+            self._scratch.release()
+
+    def _pointer(self, address: int | None) -> Any:
+        return self._ffi.cast("void *", address or 0)
+
+    def _indices(self, array: np.ndarray[Any, Any] | None) -> Any:
+        if array is None:
+            return self._ffi.NULL
+        return self._ffi.cast("int64_t *", array.ctypes.data)
+
+    def _fill_layer(self, target: Any, layer: Layer, weights: int) -> None:
+        config, sequence = layer.config, layer.sequence
+        target.cell = CELL_NUMBER[config.cell]
+        target.storage = STORAGE[config.dtype]
+        target.reverse = layer.direction
+        target.steps, target.rows, target.batch = sequence.steps, sequence.rows, sequence.batch
+        target.input_size, target.hidden_size = layer.input_size, config.hidden_size
+        target.batch_sizes = self._indices(sequence.batch_sizes_array)
+        target.offsets = self._indices(sequence.offsets)
+        target.order = self._indices(sequence.order_array)
+        target.weights = self._pointer(weights)
+        for role, block in (("input", layer.input), ("recurrent", layer.recurrent)):
+            setattr(target, role, -1 if block.offset is None else block.offset)
+            setattr(target, f"{role}_gate", block.gate_stride)
+            setattr(target, f"{role}_out", block.out_stride)
+            setattr(target, f"{role}_in", block.in_stride)
+            setattr(target, f"{role}_bias", -1 if block.bias_offset is None else block.bias_offset)
+        target.bias_gate = layer.input.bias_gate_stride
+        for gate, position in enumerate(layer.position):
+            target.position[gate] = position
+
+    def recurrence_forward(
+        self,
+        layer: Layer,
+        *,
+        weights: int,
+        x: Matrix,
+        hx: int | None,
+        cx: int | None,
+        output: Matrix,
+        y: Matrix | None,
+        hy: int | None,
+        cy: int | None,
+        cells: int | None,
+        saved: int | None,
+    ) -> None:
+        call = self._ffi.new("forward_pass *")
+        self._fill_layer(call.layer, layer, weights)
+        call.x, call.x_row = self._pointer(x.address), x.row
+        call.hx, call.cx = self._pointer(hx), self._pointer(cx)
+        call.output, call.output_row = self._pointer(output.address), output.row
+        if y is not None:
+            call.y, call.y_row = self._pointer(y.address), y.row
+        call.hy, call.cy = self._pointer(hy), self._pointer(cy)
+        call.cells, call.saved = self._pointer(cells), self._pointer(saved)
+        self._run(self._lib.recurrence_forward, self._lib.forward_scratch, call)
+
+    def recurrence_backward(
+        self,
+        layer: Layer,
+        *,
+        weights: int,
+        dy: Matrix,
+        mask: Matrix | None,
+        scale: float,
+        hx: int | None,
+        cx: int | None,
+        output: Matrix,
+        cells: int | None,
+        saved: int | None,
+        dhy: int | None,
+        dcy: int | None,
+        dhx: int | None,
+        dcx: int | None,
+        dgates: Matrix,
+    ) -> None:
+        call = self._ffi.new("backward_pass *")
+        self._fill_layer(call.layer, layer, weights)
+        call.dy, call.dy_row = self._pointer(dy.address), dy.row
+        if mask is not None:
+            call.mask = self._ffi.cast("uint8_t *", mask.address)
+            call.mask_row, call.scale = mask.row, scale
+        call.hx, call.cx = self._pointer(hx), self._pointer(cx)
+        call.output, call.output_row = self._pointer(output.address), output.row
+        call.cells, call.saved = self._pointer(cells), self._pointer(saved)
+        call.dhy, call.dcy = self._pointer(dhy), self._pointer(dcy)
+        call.dhx, call.dcx = self._pointer(dhx), self._pointer(dcx)
+        call.dgates, call.dgates_row = self._pointer(dgates.address), dgates.row
+        self._run(self._lib.recurrence_backward, self._lib.backward_scratch, call)
+
+    def gemm(
+        self,
+        dtype: str,
+        c: Matrix,
+        a: Matrix,
+        b: Matrix,
+        shape: tuple[int, int, int],
+        *,
+        accumulate: bool = False,
+    ) -> None:
+        call = self._ffi.new("gemm_call *")
+        call.storage, call.accumulate = STORAGE[dtype], accumulate
+        call.M, call.N, call.K = shape
+        call.a, call.a_row, call.a_column = self._pointer(a.address), a.row, a.column
+        call.b, call.b_row, call.b_column = self._pointer(b.address), b.row, b.column
+        call.b_other, call.b_other_row = self._pointer(b.other), b.other_row
+        call.index = self._indices(b.index)
+        call.c, call.c_row = self._pointer(c.address), c.row
+        self._run(self._lib.gemm, self._lib.gemm_scratch, call)
+
+    def _run(self, function: Any, scratch_of: Any, call: Any) -> None:
+        with self._lock:
+            scratch = self._scratch.address(scratch_of(self._pool, call))
+            function(self._pool, call, self._pointer(scratch))
+
+    def column_sums(self, dtype: str, sums: int, a: Matrix, rows: int, columns: int) -> None:
+        to, source = self._pointer(sums), self._pointer(a.address)
+        self._lib.column_sums(self._pool, STORAGE[dtype], to, source, rows, columns, a.row)
+
+    def plane_sums(
+        self, dtype: str, out: Matrix, a: Matrix, rows: int, columns: int, planes: list[int]
+    ) -> None:
+        to, source = self._pointer(out.address), self._pointer(a.address)
+        self._lib.plane_sums(
+            self._pool, STORAGE[dtype], to, out.row, source, a.row, rows, columns, planes, len(planes)
+        )
+
+    def gather_rows(self, to: int, source: int, index: Any, nbytes: int) -> None:
+        arguments = self._pointer(to), self._pointer(source), self._indices(index)
+        self._lib.gather_rows(*arguments, len(index), nbytes)
+
+    def scatter_rows(self, to: int, source: int, index: Any, nbytes: int) -> None:
+        arguments = self._pointer(to), self._pointer(source), self._indices(index)
+        self._lib.scatter_rows(*arguments, len(index), nbytes)
+
+    def fill(self, to: int, item: bytes, count: int) -> None:
+        self._lib.fill_items(self._pointer(to), item, count, len(item))
+
+    def copy(self, to: int, source: int, nbytes: int) -> None:
+        self._lib.copy_bytes(self._pointer(to), self._pointer(source), nbytes)

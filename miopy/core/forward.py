@@ -1,0 +1,137 @@
+"""The forward walk: layers, then directions; a backend runs the steps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from .backend import Backend, Layer, Matrix
+from .layout import INPUT, RECURRENT, Layout
+from .plan import Plan
+from .sequence import Sequence
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The caller's x or y: packed rows at `address`, or row index[i] of a padded tensor there."""
+
+    address: int
+    index: Any = None
+
+
+@dataclass(frozen=True)
+class Dropout:
+    """Inter-layer dropout: the rate p and the address of the random states."""
+
+    rate: float
+    states: int
+
+
+def layer_of(plan: Plan, layout: Layout, sequence: Sequence, layer: int, direction: int) -> Layer:
+    """What a backend needs to know of one layer and direction."""
+    config = plan.config
+    return Layer(
+        config,
+        sequence,
+        layer,
+        direction,
+        layout.block(config, layer, direction, INPUT),
+        layout.block(config, layer, direction, RECURRENT),
+        layout.order(config),
+    )
+
+
+def state_address(plan: Plan, sequence: Sequence, state: int | None, index: int) -> int | None:
+    """Row block `index` (layer * D + direction) of a state tensor (L * D, N, H)."""
+    config = plan.config
+    nbytes = sequence.batch * config.hidden_size * config.itemsize
+    return None if state is None else state + index * nbytes
+
+
+def columns(config: Any, base: int, direction: int) -> Matrix:
+    """The half of an output (T, D * H) that a direction writes."""
+    return Matrix(base + direction * config.hidden_size * config.itemsize, config.output_size)
+
+
+def forward(
+    plan: Plan,
+    backend: Backend,
+    layout: Layout,
+    sequence: Sequence,
+    *,
+    x: Rows,
+    hx: int | None,
+    cx: int | None,
+    weights: int,
+    y: Rows,
+    hy: int | None,
+    cy: int | None,
+    workspace: int,
+    reserve: int | None,
+    dropout: Dropout | None = None,
+) -> None:
+    """Run all layers over the whole sequence; training if `reserve` is given.
+
+    x            (T, I)       read
+    hx, cx       (L*D, N, H)  initial states; None means zeros
+    y            (T, D*H)     written; rows of a padded y that hold no step stay untouched
+    hy, cy       (L*D, N, H)  written unless None
+    workspace    plan.workspace.nbytes; contents do not matter before or after
+    reserve      plan.reserve.nbytes, written; None runs inference, which ignores dropout
+    """
+    config, last = plan.config, plan.config.num_layers - 1
+    source = x.address
+    if x.index is not None:
+        source = plan.workspace.address(workspace, "packed_x")
+        backend.gather_rows(source, x.address, x.index, config.input_size * config.itemsize)
+    for layer in range(config.num_layers):
+        output = _output(plan, layer, y, workspace, reserve)
+        copy = y.address if layer == last and y.index is None and output != y.address else None
+        for direction in range(config.num_directions):
+            index = layer * config.num_directions + direction
+            run = layer_of(plan, layout, sequence, layer, direction)
+            backend.recurrence_forward(
+                run,
+                weights=weights,
+                x=Matrix(source, run.input_size),
+                hx=state_address(plan, sequence, hx, index),
+                cx=state_address(plan, sequence, cx, index),
+                output=columns(config, output, direction),
+                y=None if copy is None else columns(config, copy, direction),
+                hy=state_address(plan, sequence, hy, index),
+                cy=state_address(plan, sequence, cy, index),
+                cells=_reserved(plan, reserve, "cells", layer, direction),
+                saved=_reserved(plan, reserve, "saved", layer, direction),
+            )
+        source = output
+        if dropout and reserve is not None and layer < last:
+            source = _drop(plan, backend, layer, output, reserve, dropout)
+    if y.index is not None:
+        backend.scatter_rows(y.address, output, y.index, config.output_size * config.itemsize)
+
+
+def _output(plan: Plan, layer: int, y: Rows, workspace: int, reserve: int | None) -> int:
+    """Where a layer's packed output (T, D * H) goes."""
+    if reserve is not None:
+        return plan.reserve.address(reserve, "outputs", layer)
+    if layer < plan.config.num_layers - 1:
+        return plan.workspace.address(workspace, "outputs", layer % 2)
+    return y.address if y.index is None else plan.workspace.address(workspace, "packed_y")
+
+
+def _reserved(plan: Plan, reserve: int | None, name: str, *index: int) -> int | None:
+    if reserve is None or name not in plan.reserve.regions:
+        return None
+    return plan.reserve.address(reserve, name, *index)
+
+
+def _drop(
+    plan: Plan, backend: Backend, layer: int, output: int, reserve: int, dropout: Dropout
+) -> int:
+    """Drop elements of a layer's output; the next layer reads the result."""
+    elements = plan.rows * plan.config.output_size
+    mask = plan.reserve.address(reserve, "mask", layer)
+    dropped = plan.reserve.address(reserve, "dropped", layer)
+    backend.dropout_mask(mask, dropout.states, elements, dropout.rate)
+    backend.dropout_apply(plan.config.dtype, dropped, output, mask, elements, dropout.rate)
+    return dropped

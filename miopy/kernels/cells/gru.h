@@ -1,0 +1,24 @@
+/* GRU, reset after the product: z, r = sigmoid(a)   n = tanh(n_x + r*n_h)   h' = (1-z)*n + z*h
+ *   pre: z r n_h n_x    states: h    saved: z r n n_h */
+INLINE void gru_forward(const real *pre, const real *prev, real *next, real *saved)
+{
+    real z = sigmoid(pre[0]), r = sigmoid(pre[1]);
+    real n = hyperbolic_tangent(pre[3] + r * pre[2]);
+    next[0] = (1 - z) * n + z * prev[0];
+    saved[0] = z;
+    saved[1] = r;
+    saved[2] = n;
+    saved[3] = pre[2];
+}
+
+INLINE void gru_backward(const real *saved, const real *prev, const real *next,
+                         const real *dnext, real *dpre, real *dprev)
+{
+    real z = saved[0], r = saved[1], n = saved[2], n_h = saved[3];
+    real dn = dnext[0] * (1 - z) * (1 - n * n);
+    dpre[0] = dnext[0] * (prev[0] - n) * z * (1 - z);
+    dpre[1] = dn * n_h * r * (1 - r);
+    dpre[2] = dn * r;
+    dpre[3] = dn;
+    dprev[0] = dnext[0] * z;
+}

@@ -1,0 +1,42 @@
+/* kernels.h: what each build of the kernels (instruction set x real type) offers. */
+#ifndef MIOPY_KERNELS_H
+#define MIOPY_KERNELS_H
+
+#include "matrix.h"
+#include "recurrence.h"
+#include "workers.h"
+
+#define CEIL(a, b) (((a) + (b) - 1) / (b))
+#define LEAST(a, b) ((a) < (b) ? (a) : (b))
+#define MOST(a, b) ((a) > (b) ? (a) : (b))
+
+/* The arguments of column_sums or plane_sums. */
+typedef struct {
+    int storage;
+    void *out;
+    const void *a;
+    int64_t M, N, out_row, a_row;
+    const int64_t *planes;
+    int64_t count;
+} sums_call;
+
+/* The functions run on every worker of a job; *_scratch answers bytes for that many threads. */
+typedef struct {
+    const char *name;
+    int64_t (*forward_scratch)(const forward_pass *, int threads);
+    void (*forward)(const forward_pass *, void *scratch, worker);
+    int64_t (*backward_scratch)(const backward_pass *, int threads);
+    void (*backward)(const backward_pass *, void *scratch, worker);
+    int64_t (*gemm_scratch)(const gemm_call *, int threads);
+    void (*gemm)(const gemm_call *, void *scratch, worker);
+    void (*column_sums)(const sums_call *, worker);
+    void (*plane_sums)(const sums_call *, worker);
+} kernel_table;
+
+extern const kernel_table avx512_float, avx512_double, avx2_float, avx2_double, base_float,
+    base_double;
+
+/* The build for a storage type on this machine: kernels.c. */
+const kernel_table *kernels_for(int storage);
+
+#endif

@@ -1,0 +1,67 @@
+#ifndef MIOPY_RECURRENCE_H
+#define MIOPY_RECURRENCE_H
+#include "pool.h"
+#include <stdint.h>
+
+/* One layer in one direction. `weights` and all tensors hold elements of `storage`; offsets and
+ * strides are in elements, an offset of -1 means that the matrix or bias is absent. Gate g of the
+ * cell is the layout's gate position[g]: its input matrix has element (out, in) at
+ *     input + position[g]*input_gate + out*input_out + in*input_in
+ * and so for the recurrent matrix; its biases start at *_bias + position[g]*bias_gate. */
+typedef struct {
+    int cell, storage, reverse;
+    int64_t steps, rows, batch;
+    int64_t input_size, hidden_size;
+    const int64_t *batch_sizes; /* (steps) active sequences, never growing */
+    const int64_t *offsets;     /* (steps + 1) first row of each step */
+    const int64_t *order;       /* (batch) the caller's state of sequence b; NULL: b */
+    const void *weights;
+    int64_t input, input_gate, input_out, input_in;
+    int64_t recurrent, recurrent_gate, recurrent_out, recurrent_in;
+    int64_t input_bias, recurrent_bias, bias_gate;
+    int position[4];
+} rnn_layer;
+
+/* Forward over a whole sequence.
+ *   x        (rows, input_size), rows x_row apart; without input matrix added to every gate
+ *   hx cx    (batch, H) or NULL for zeros
+ *   output   (rows, H), rows output_row apart; y the same again, or NULL
+ *   hy cy    (batch, H) or NULL; zero for sequences without a step
+ *   cells    (rows, H) in the real type, and saved (rows, planes, H): the reserve, or NULL */
+typedef struct {
+    rnn_layer layer;
+    const void *x;
+    int64_t x_row;
+    const void *hx, *cx;
+    void *output, *y;
+    int64_t output_row, y_row;
+    void *hy, *cy, *cells, *saved;
+} forward_pass;
+
+/* Backward over a whole sequence: from the gradient of the output to that of the pre-activations.
+ *   dy       (rows, H), rows dy_row apart; may stand where dgates plane 0 is written
+ *   mask     (rows, H) bytes, rows mask_row apart, or NULL: dy counts mask * scale times
+ *   output cells saved hx cx   as forward left and got them
+ *   dhy dcy  (batch, H) or NULL for zeros
+ *   dhx dcx  (batch, H), overwritten, or NULL
+ *   dgates   (rows, planes, H), rows dgates_row apart: gates in layout order, then input planes */
+typedef struct {
+    rnn_layer layer;
+    const void *dy;
+    int64_t dy_row;
+    const uint8_t *mask;
+    int64_t mask_row;
+    double scale;
+    const void *hx, *cx, *output;
+    int64_t output_row;
+    const void *cells, *saved, *dhy, *dcy;
+    void *dhx, *dcx, *dgates;
+    int64_t dgates_row;
+} backward_pass;
+
+/* Bytes of scratch a pass needs on a pool; scratch must be aligned to 64 bytes. */
+int64_t forward_scratch(const pool *p, const forward_pass *pass);
+int64_t backward_scratch(const pool *p, const backward_pass *pass);
+void recurrence_forward(pool *p, const forward_pass *pass, void *scratch);
+void recurrence_backward(pool *p, const backward_pass *pass, void *scratch);
+#endif

@@ -1,0 +1,188 @@
+/* vec.h: vectors of VL reals, and what the cells need of them.
+ *
+ * GCC/Clang vector extensions, so one source serves AVX-512, AVX2, SSE2 and Neon; the including
+ * file sets VL and REAL_IS_DOUBLE. No -ffast-math anywhere: split() relies on strict addition.
+ *
+ * float: sigmoid and tanh are within 3 units in the last place (tests/test_activations.py). NaN
+ * stays NaN, infinities saturate, tanh(-0) is +0. double: the C library's functions, lane by lane.
+ */
+#ifndef MIOPY_VEC_H
+#define MIOPY_VEC_H
+
+#include "../half.h"
+#include <math.h>
+
+#if REAL_IS_DOUBLE
+typedef double scalar;
+typedef int64_t integer;
+#else
+typedef float scalar;
+typedef int32_t integer;
+#endif
+typedef scalar vec __attribute__((vector_size(VL * sizeof(scalar))));
+typedef integer veci __attribute__((vector_size(VL * sizeof(scalar))));
+typedef scalar loose __attribute__((vector_size(VL * sizeof(scalar)), aligned(1), may_alias));
+
+#define real vec
+#define zero ((vec){0})
+
+INLINE vec load(const scalar *p) { return *(const loose *)p; }
+INLINE void store(scalar *p, vec v) { *(loose *)p = v; }
+INLINE vec splat(scalar x) { return x - zero; } /* x + 0 would not fold: -0 */
+INLINE vec pick(veci mask, vec a, vec b) { return (vec)((mask & (veci)a) | (~mask & (veci)b)); }
+
+/* 1 where x > 0, else 0; relu(NaN) is NaN because it multiplies. */
+INLINE vec is_positive(vec x) { return pick(x > zero, splat(1), zero); }
+INLINE vec relu(vec x) { return x * is_positive(x); }
+
+#if REAL_IS_DOUBLE
+
+INLINE vec sigmoid(vec x)
+{
+    for (int l = 0; l < VL; l++)
+        x[l] = 1 / (1 + exp(-x[l]));
+    return x;
+}
+
+INLINE vec hyperbolic_tangent(vec x)
+{
+    for (int l = 0; l < VL; l++)
+        x[l] = tanh(x[l]);
+    return x;
+}
+
+#else
+
+INLINE vec clamp(vec x, float low, float high)
+{
+    x = pick(x < splat(low), splat(low), x); /* false for NaN, which passes */
+    return pick(x > splat(high), splat(high), x);
+}
+
+/* x = n ln2 + r, |r| <= ln2/2. Adding 1.5 * 2^23 rounds x/ln2 to an integer and leaves it in the
+ * low mantissa bits, so n comes back already shifted into the exponent field. */
+INLINE veci split(vec x, vec *r)
+{
+    const vec magic = splat(12582912.0f);
+    vec shifted = x * splat(1.44269504f) + magic;
+    vec n = shifted - magic;
+    *r = x - n * splat(0.693145752f) - n * splat(1.42860677e-6f);
+    return (veci)shifted << 23;
+}
+
+/* e^r - 1 for |r| <= ln2/2, a minimax polynomial. */
+INLINE vec expm1_reduced(vec r)
+{
+    vec q = r * splat(0.0013950542f) + splat(0.008368918f);
+    q = q * r + splat(0.041666206f);
+    q = q * r + splat(0.16666518f);
+    q = q * r + splat(0.5f);
+    return q * (r * r) + r;
+}
+
+INLINE vec sigmoid(vec x)
+{
+    vec r;
+    veci n = split(clamp(-x, -87.0f, 87.0f), &r);
+    vec e = (vec)((veci)(expm1_reduced(r) + splat(1)) + n);
+    return splat(1) / (splat(1) + e);
+}
+
+/* tanh x = m / (m + 2) with m = e^2x - 1 = 2^n p + (2^n - 1): no cancellation near 0. */
+INLINE vec hyperbolic_tangent(vec x)
+{
+    vec r;
+    veci n = split(clamp(x + x, -18.4f, 18.4f), &r);
+    vec scale = (vec)(n + 0x3f800000);
+    vec m = expm1_reduced(r) * scale + (scale - splat(1));
+    return m / (m + splat(2));
+}
+
+typedef uint16_t vech __attribute__((vector_size(VL * 2)));
+typedef uint32_t vecu __attribute__((vector_size(VL * 4)));
+
+INLINE vec vec_of_f16(vech half)
+{
+    vecu bits = __builtin_convertvector(half, vecu);
+    vecu sign = (bits & 0x8000u) << 16, rest = bits & 0x7fffu;
+    vecu special = (vecu)(rest >= 0x7c00u) & 0x7f800000u;
+    vec value = (vec)(rest << 13) * splat(0x1p112f);
+    return (vec)((vecu)value | special | sign);
+}
+
+INLINE vech f16_of_vec(vec value)
+{
+    vecu bits = (vecu)value, sign = bits >> 16 & 0x8000u, rest = bits & 0x7fffffffu;
+    vecu normal = (rest - 0x38000000u + 0xfffu + (rest >> 13 & 1u)) >> 13;
+    vecu tiny = (vecu)((vec)rest + splat(0.5f)) - 0x3f000000u;
+    vecu is_tiny = (vecu)(rest < 0x38800000u), is_nan = (vecu)(rest > 0x7f800000u);
+    vecu is_large = (vecu)(rest >= 0x477ff000u);
+    vecu half = (is_tiny & tiny) | (~is_tiny & normal);
+    half = (is_large & 0x7c00u) | (~is_large & half);
+    half = (is_nan & (0x7e00u | (rest >> 13 & 0x1ffu))) | (~is_nan & half);
+    return __builtin_convertvector(half | sign, vech);
+}
+
+INLINE vec vec_of_bf16(vech half)
+{
+    return (vec)(__builtin_convertvector(half, vecu) << 16);
+}
+
+INLINE vech bf16_of_vec(vec value)
+{
+    vecu bits = (vecu)value, is_nan = (vecu)((bits & 0x7fffffffu) > 0x7f800000u);
+    vecu rounded = (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16;
+    return __builtin_convertvector((is_nan & (bits >> 16 | 0x40u)) | (~is_nan & rounded), vech);
+}
+
+#endif
+
+/* n of VL lanes, the rest zero or untouched. */
+INLINE vec load_some(const scalar *p, int64_t n)
+{
+    vec v = zero;
+    if (n >= VL)
+        return load(p);
+    for (int l = 0; l < n; l++)
+        v[l] = p[l];
+    return v;
+}
+
+INLINE void store_some(scalar *p, vec v, int64_t n)
+{
+    if (n >= VL)
+        store(p, v);
+    else if (n > 0)
+        memcpy(p, &v, n * sizeof(scalar));
+}
+
+/* Element `at` and the n - 1 that follow it of an array in storage precision. */
+INLINE vec read(const void *array, int64_t at, int64_t n, int storage)
+{
+#if !REAL_IS_DOUBLE
+    if (storage != F32) {
+        vech half = {0};
+        if (n >= VL)
+            memcpy(&half, (const uint16_t *)array + at, sizeof half);
+        else if (n > 0)
+            memcpy(&half, (const uint16_t *)array + at, n * 2);
+        return storage == F16 ? vec_of_f16(half) : vec_of_bf16(half);
+    }
+#endif
+    return load_some((const scalar *)array + at, n);
+}
+
+INLINE void write(void *array, int64_t at, vec v, int64_t n, int storage)
+{
+#if !REAL_IS_DOUBLE
+    if (storage != F32) {
+        vech half = storage == F16 ? f16_of_vec(v) : bf16_of_vec(v);
+        if (n > 0)
+            memcpy((uint16_t *)array + at, &half, n >= VL ? sizeof half : (size_t)n * 2);
+        return;
+    }
+#endif
+    store_some((scalar *)array + at, v, n);
+}
+
+#endif
