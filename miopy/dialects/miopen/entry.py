@@ -1,12 +1,14 @@
-"""The decorator every miopen* function wears: checks handles, names failures, sets statuses."""
+"""The decorator every miopen* function wears, and the checks of arguments they share."""
 
 from __future__ import annotations
 
 import functools
 import inspect
+import operator
+import types
 import typing
-from collections.abc import Callable
-from typing import Any, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, ParamSpec, Protocol, TypeVar
 
 from ...errors import (
     BadParam,
@@ -18,7 +20,8 @@ from ...errors import (
 )
 from .types import miopenStatus_t
 
-Function = TypeVar("Function", bound=Callable[..., Any])
+P = ParamSpec("P")
+R = TypeVar("R")
 
 STATUS = {
     BadParam: miopenStatus_t.miopenStatusBadParm,
@@ -31,6 +34,22 @@ STATUS = {
 }
 
 
+class LiveObject(Protocol):
+    """A handle or a descriptor."""
+
+    c_name: typing.ClassVar[str]
+    alive: bool
+
+
+class ObjectParameter(NamedTuple):
+    """A parameter that takes a live object of `kind`, or also None."""
+
+    position: int
+    name: str
+    kind: type[LiveObject]
+    optional: bool
+
+
 def status_of(error: MiopyError) -> miopenStatus_t:
     """The status of an error: its own if it carries one, else that of its kind."""
     if error.status is not None:
@@ -38,55 +57,104 @@ def status_of(error: MiopyError) -> miopenStatus_t:
     return next(STATUS[kind] for kind in type(error).__mro__ if kind in STATUS)
 
 
-def check_live(argument: str, value: Any, kind: type) -> None:
+def check_live(argument: str, value: Any, kind: type[LiveObject]) -> None:
     """Raise BadParam unless value is a `kind` that has not been destroyed."""
     if not isinstance(value, kind):
-        raise BadParam(argument, f"must be a {kind.c_name}", value)  # type: ignore[attr-defined]
+        raise BadParam(argument, f"must be a {kind.c_name}", value)
     if not value.alive:
-        raise BadParam(argument, f"must be a live {kind.c_name}, this one was destroyed")  # type: ignore[attr-defined]
+        raise BadParam(argument, f"must be a live {kind.c_name}, this one was destroyed")
 
 
-def entry(function: Function) -> Function:
+def check_descriptors(argument: str, values: Any, count: int, kind: type[LiveObject]) -> None:
+    """Raise BadParam, naming the index, unless the first `count` values are live `kind` objects.
+
+    values   a sequence of at least `count`; the same object may be repeated
+    """
+    if not hasattr(values, "__getitem__"):
+        raise BadParam(argument, f"must be an array of {kind.c_name}", values)
+    checked = None
+    for index in range(count):
+        try:
+            value = values[index]
+        except IndexError:
+            rule = f"must hold {count} descriptors and ends at index {index}"
+            raise BadParam(argument, rule) from None
+        if value is not checked:
+            check_live(f"{argument}[{index}]", value, kind)
+            checked = value
+
+
+def check_integer(
+    argument: str, value: Any, minimum: int, *, status: miopenStatus_t | None = None
+) -> int:
+    """value as an int; BadParam unless it is an integer from `minimum` to 2**63 - 1."""
+    try:
+        integer = operator.index(value)
+    except TypeError:
+        raise BadParam(argument, "must be an integer", value, status=status) from None
+    if integer < minimum:
+        raise BadParam(argument, f"must be at least {minimum}", integer, status=status)
+    if integer >= 2**63:
+        raise BadParam(argument, "must be below 2**63", integer, status=status)
+    return integer
+
+
+def check_integers(
+    argument: str, values: Sequence[int], count: int, minimum: int
+) -> tuple[int, ...]:
+    """The first `count` values; BadParam, naming the index, unless each is at least `minimum`."""
+    if not hasattr(values, "__getitem__"):
+        raise BadParam(argument, "must be an array of integers", values)
+    integers = []
+    for index in range(count):
+        try:
+            value = values[index]
+        except IndexError:
+            rule = f"must hold {count} integers and ends at index {index}"
+            raise BadParam(argument, rule) from None
+        integers.append(check_integer(f"{argument}[{index}]", value, minimum))
+    return tuple(integers)
+
+
+def object_parameters(function: Callable[..., Any]) -> list[ObjectParameter]:
+    """The parameters annotated with a handle or descriptor class, alone or as `Class | None`."""
+    hints = typing.get_type_hints(function)
+    found = []
+    for position, name in enumerate(inspect.signature(function).parameters):
+        hint = hints.get(name)
+        union = typing.get_origin(hint) in (typing.Union, types.UnionType)
+        choices = typing.get_args(hint) if union else (hint,)
+        kind = next((choice for choice in choices if hasattr(choice, "c_name")), None)
+        if kind is not None:
+            found.append(ObjectParameter(position, name, kind, type(None) in choices))
+    return found
+
+
+def entry(function: Callable[P, R]) -> Callable[P, R]:
     """Make a public function of the dialect.
 
     Parameters annotated with a class that has `c_name` (Handle and the descriptors) must be live
     objects of it; `Class | None` allows None. Errors leave with `.function` and `.status` set.
     """
-    signature = inspect.signature(function)
-    names = list(signature.parameters)
-    checks: list[tuple[int, str, type, bool]] | None = None
-
-    def find_checks() -> list[tuple[int, str, type, bool]]:
-        hints = typing.get_type_hints(function)
-        found = []
-        for position, name in enumerate(names):
-            hint = hints.get(name)
-            kinds = typing.get_args(hint) or (hint,)
-            live = [kind for kind in kinds if isinstance(kind, type) and hasattr(kind, "c_name")]
-            if live and typing.get_origin(hint) is not list and hint is not None:
-                found.append((position, name, live[0], type(None) in kinds))
-        return found
+    parameters = object_parameters(function)
 
     @functools.wraps(function)
-    def wrapper(*args: Any, **kwargs: Any) -> Any:
-        nonlocal checks
-        if kwargs:
-            bound = signature.bind(*args, **kwargs)
-            bound.apply_defaults()
-            args = bound.args
-        if checks is None:
-            checks = find_checks()
+    def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
-            for position, name, kind, optional in checks:
-                value = args[position] if position < len(args) else None
-                if value is None and optional:
-                    continue
-                check_live(name, value, kind)
-            return function(*args)
+            for position, name, kind, optional in parameters:
+                if position < len(args):
+                    value = args[position]
+                elif name in kwargs:
+                    value = kwargs[name]
+                else:
+                    continue  # its default, or missing, which the call below reports
+                if value is not None or not optional:
+                    check_live(name, value, kind)
+            return function(*args, **kwargs)
         except MiopyError as error:
             if error.function is None:
                 error.function = function.__name__
             error.status = status_of(error)
             raise
 
-    return wrapper  # type: ignore[return-value]
+    return wrapper

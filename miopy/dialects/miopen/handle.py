@@ -1,0 +1,131 @@
+"""Handles: a device, a stream on it, and where its memory comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from ... import backends
+from ...errors import BadParam
+from .entry import entry
+from .types import miopenStatus_t
+
+VERSION = (3, 5, 0)  # the release this dialect answers for, as in include/miopen/version.h
+
+Allocator = Callable[[Any, int], int]
+Deallocator = Callable[[Any, int], None]
+
+
+@dataclass(eq=False, slots=True)
+class Handle:
+    """What miopenCreate returns.
+
+    backend            executes the handle's calls; one instance per handle
+    stream             as given, not owned; None is the default stream
+    allocator          (context, nbytes) -> address, or None for the backend's own
+    deallocator        (context, address)
+    allocator_context  passed to both
+    profiling          whether calls are timed
+    kernel_time        milliseconds of the last timed call
+    """
+
+    c_name: ClassVar[str] = "miopenHandle_t"
+
+    backend: Any = field(default_factory=backends.get)
+    stream: Any = None
+    allocator: Allocator | None = None
+    deallocator: Deallocator | None = None
+    allocator_context: Any = None
+    profiling: bool = False
+    kernel_time: float = 0.0
+    alive: bool = True
+
+
+@entry
+def miopenGetErrorString(error: int) -> str:
+    """The name of a miopenStatus_t, "Unknown error status" for any other integer."""
+    try:
+        return miopenStatus_t(error).name
+    except ValueError:
+        return "Unknown error status"
+
+
+@entry
+def miopenGetVersion() -> tuple[int, int, int]:
+    """(major, minor, patch) of the MIOpen release whose behaviour this is."""
+    return VERSION
+
+
+@entry
+def miopenCreate() -> Handle:
+    """A handle on the default stream of the backend that MIOPY_BACKEND names.
+
+    Raises DeviceError if that backend cannot be used here.
+    """
+    return Handle()
+
+
+@entry
+def miopenCreateWithStream(stream: Any) -> Handle:
+    """A handle on a stream: an address or an object that stands for one, None for the default.
+
+    The stream is stored as it is, neither checked nor owned.
+    """
+    return Handle(stream=stream)
+
+
+@entry
+def miopenDestroy(handle: Handle | None) -> None:
+    """Drop the handle and what its backend holds; its stream is left alone. None is accepted."""
+    if handle is not None:
+        handle.alive = False
+        handle.backend = None
+
+
+@entry
+def miopenSetStream(handle: Handle, streamID: Any) -> None:
+    """Make later calls run on this stream, stored as it is."""
+    handle.stream = streamID
+
+
+@entry
+def miopenGetStream(handle: Handle) -> Any:
+    """The stream as it was given, None for the default one."""
+    return handle.stream
+
+
+@entry
+def miopenSetAllocator(
+    handle: Handle,
+    allocator: Allocator | None,
+    deallocator: Deallocator | None,
+    allocatorContext: Any,
+) -> None:
+    """Let the backend take its memory from allocator(allocatorContext, nbytes) -> address.
+
+    It gives it back with deallocator(allocatorContext, address). None for both restores the
+    backend's own; None for one of them only is BadParam.
+    """
+    for argument, function in (("allocator", allocator), ("deallocator", deallocator)):
+        if function is not None and not callable(function):
+            raise BadParam(argument, "must be callable or NULL", function)
+    if (allocator is None) != (deallocator is None):
+        missing = "allocator" if allocator is None else "deallocator"
+        raise BadParam(missing, "must not be NULL when its counterpart is given")
+    handle.backend.set_allocator(allocator, deallocator, allocatorContext)
+    handle.allocator = allocator
+    handle.deallocator = deallocator
+    handle.allocator_context = allocatorContext
+
+
+@entry
+def miopenEnableProfiling(handle: Handle, enable: bool) -> None:
+    """Time later calls, which then return only when they are done."""
+    handle.profiling = bool(enable)
+
+
+@entry
+def miopenGetKernelTime(handle: Handle) -> float:
+    """Milliseconds of the last call made while profiling, 0 before any; kept when it ends."""
+    return handle.kernel_time
