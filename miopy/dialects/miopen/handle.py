@@ -77,9 +77,10 @@ def miopenCreateWithStream(stream: Any) -> Handle:
 
 @entry
 def miopenDestroy(handle: Handle | None) -> None:
-    """Drop the handle and what its backend holds; its stream is left alone. None is accepted."""
+    """Give back the handle's memory and threads, not its stream. None is accepted."""
     if handle is not None:
         handle.alive = False
+        handle.backend.close()
         handle.backend = None
 
 
