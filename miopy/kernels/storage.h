@@ -35,4 +35,18 @@
 #define real double
 #define to_real(x) (x)
 #define to_storage(x) (x)
+#elif STORAGE == I32
+#define STORAGE_NAME i32
+#define storage int32_t
+#elif STORAGE == I8
+#define STORAGE_NAME i8
+#define storage int8_t
+#elif STORAGE == I64
+#define STORAGE_NAME i64
+#define storage int64_t
+#endif
+#if STORAGE > F64 /* integers wrap */
+#define real uint64_t
+#define to_real(x) ((uint64_t)(x))
+#define to_storage(x) ((storage)(x))
 #endif

@@ -16,6 +16,10 @@
 #define F16 1
 #define BF16 2
 #define F64 3
+/* Integers, for the tensor helpers alone. */
+#define I32 4
+#define I8 5
+#define I64 6
 
 #if defined(__CUDACC__) || defined(__HIPCC__)
 #define KERNEL extern "C" __global__ void

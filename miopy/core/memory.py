@@ -1,0 +1,226 @@
+"""Addresses of the memory that callers pass, checked before anything is read or written.
+
+A data argument is None (NULL), an integer address, which is trusted, or an object that exposes its
+memory: a NumPy array, anything with the buffer protocol, `__array_interface__`, DLPack or
+`__cuda_array_interface__`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from collections.abc import Iterable, Sequence
+from operator import itemgetter
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..errors import BadParam
+from . import dlpack
+
+_KINDS = "must be None, an address or an object that exposes its memory (NumPy, DLPack, buffer)"
+_DLPACK_DEVICES = {
+    dlpack.CPU: ("host",),
+    dlpack.CUDA: ("cuda",),
+    dlpack.CUDA_HOST: ("host", "cuda"),
+    dlpack.CUDA_MANAGED: ("host", "cuda"),
+}
+_NATIVE = {
+    name: np.dtype(name) for name in ("float32", "float16", "float64", "int8", "int32", "int64")
+}
+_NAMES = {dtype: name for name, dtype in _NATIVE.items()}
+_ALIGNMENT = {name: dtype.itemsize for name, dtype in _NATIVE.items()} | {"bfloat16": 2}
+_first_byte = ctypes.c_char.from_buffer
+_address_of_object = ctypes.addressof
+
+
+class _Memory(NamedTuple):
+    """What an object exposes. A dtype of None stands for raw bytes, which hold anything."""
+
+    address: int
+    nbytes: int
+    dtype: str | None
+    writable: bool
+    contiguous: bool
+    devices: tuple[str, ...]
+
+
+def address_of(
+    argument: str,
+    value: Any,
+    *,
+    nbytes: int,
+    dtype: str | None = None,
+    writable: bool = False,
+    optional: bool = False,
+    device: str = "host",
+) -> int | None:
+    """The address of a data argument's memory on `device` ("host" or "cuda"), None for NULL.
+
+    nbytes     bytes that it must hold at least
+    dtype      name of the element type that it must have, None for any; raw bytes (bytes,
+               bytearray, ctypes characters) always pass
+    writable   whether read-only memory is refused
+    optional   whether None is accepted
+
+    An integer must be positive, nothing else is known of it. Any other object must be contiguous in
+    row-major order. Raises BadParam.
+    """
+    if type(value) is int and value > 0:
+        return value
+    # The common case in one breath (carray: contiguous, aligned and writable); whatever is amiss
+    # is named below.
+    if (
+        type(value) is np.ndarray
+        and value.nbytes >= nbytes > 0
+        and (dtype is None or value.dtype is _NATIVE.get(dtype))
+        and value.flags.carray
+        and device == "host"
+    ):
+        return _address_of_object(_first_byte(value))
+    if value is None:
+        if optional:
+            return None
+        raise BadParam(argument, "must not be NULL")
+    if isinstance(value, (int, np.integer)):
+        if value > 0 and not isinstance(value, bool):
+            return int(value)
+        raise BadParam(argument, "must be a positive address", value)
+    memory = _memory(argument, value)
+    _check(argument, memory, nbytes, dtype, writable, device)
+    return memory.address or None
+
+
+def _check(
+    argument: str, memory: _Memory, nbytes: int, dtype: str | None, writable: bool, device: str
+) -> None:
+    if device not in memory.devices:
+        place = " or ".join(memory.devices) or "another device"
+        raise BadParam(argument, f"must be memory of the backend {device!r}, this is on {place}")
+    if dtype is not None and memory.dtype not in (None, dtype):
+        raise BadParam(argument, f"must have elements of type {dtype}", memory.dtype)
+    if not memory.contiguous:
+        raise BadParam(argument, "must be contiguous in row-major (C) order")
+    if memory.nbytes < nbytes:
+        raise BadParam(argument, f"must hold at least {nbytes} bytes", memory.nbytes)
+    if writable and not memory.writable:
+        raise BadParam(argument, "must be writable, this memory is read-only")
+    alignment = _ALIGNMENT.get(dtype, 1)
+    if memory.address % alignment:
+        raise BadParam(argument, f"must be aligned to {alignment} bytes", memory.address)
+
+
+def _memory(argument: str, value: Any) -> _Memory:
+    """What `value` exposes, asked in the order of cost."""
+    try:
+        if isinstance(value, np.ndarray):
+            return _of_array(value)
+        try:
+            view = memoryview(value)
+        except TypeError:
+            pass
+        else:
+            return _of_buffer(view)
+        for name, device in (("__array_interface__", "host"), ("__cuda_array_interface__", "cuda")):
+            interface = getattr(value, name, None)
+            if isinstance(interface, dict):
+                return _of_interface(interface, device)
+        if hasattr(value, "__dlpack__"):
+            return _of_dlpack(dlpack.read(value))
+    except (AttributeError, BufferError, RuntimeError, TypeError, ValueError) as error:
+        raise BadParam(argument, f"must expose its memory: {error}") from error
+    raise BadParam(argument, _KINDS, type(value).__name__)
+
+
+def _of_array(array: np.ndarray) -> _Memory:
+    return _Memory(
+        array.ctypes.data,
+        array.nbytes,
+        _name(array.dtype),
+        array.flags.writeable,
+        array.flags.c_contiguous,
+        ("host",),
+    )
+
+
+def _name(dtype: np.dtype) -> str:
+    """The name of a native type; one of the other byte order keeps its mark, such as >f4."""
+    return _NAMES.get(dtype) or (dtype.name if dtype.isnative else dtype.str)
+
+
+def _of_buffer(view: memoryview) -> _Memory:
+    if "P" in view.format or "&" in view.format:
+        raise TypeError("a ctypes pointer is not the memory it points to, pass its value")
+    memory = _of_array(np.asarray(view))
+    return memory._replace(dtype=None) if view.format.lstrip("@=<>") in ("B", "c") else memory
+
+
+def _of_interface(interface: dict[str, Any], device: str) -> _Memory:
+    """Version 3 of the array interface, NumPy's or Numba's."""
+    address, read_only = interface["data"]
+    dtype = np.dtype(interface["typestr"])
+    shape, strides = interface["shape"], interface.get("strides")
+    return _Memory(
+        address,
+        math.prod(shape) * dtype.itemsize,
+        _name(dtype),
+        not read_only,
+        _is_dense(shape, strides, dtype.itemsize),
+        (device,),
+    )
+
+
+def _of_dlpack(export: dlpack.Export) -> _Memory:
+    return _Memory(
+        export.address,
+        math.prod(export.shape) * export.itemsize,
+        export.dtype,
+        export.writable,
+        _is_dense(export.shape, export.strides, 1),
+        _DLPACK_DEVICES.get(export.device_type, ()),
+    )
+
+
+def _is_dense(shape: Sequence[int], strides: Sequence[int] | None, unit: int) -> bool:
+    """Whether these strides are those of a row-major array; lengths of 0 and 1 need none."""
+    if strides is None or 0 in shape:
+        return True
+    for length, stride in zip(reversed(shape), reversed(strides), strict=True):
+        if length != 1 and stride != unit:
+            return False
+        unit *= length
+    return True
+
+
+class Span(NamedTuple):
+    """The bytes that an argument takes; address None or no bytes take none."""
+
+    argument: str
+    address: int | None
+    nbytes: int
+
+
+def check_disjoint(outputs: Iterable[Span], inputs: Iterable[Span]) -> None:
+    """Raise BadParam if an output shares bytes with an input or with another output."""
+    spans = [(span[1], span[2], span[0], True) for span in outputs if span[1] and span[2]]
+    spans += [(span[1], span[2], span[0], False) for span in inputs if span[1] and span[2]]
+    spans.sort(key=_by_address)
+    # Going up, what reaches furthest: among all spans so far, and among the outputs so far.
+    end = end_of_outputs = 0
+    furthest = furthest_output = ""
+    for address, nbytes, argument, is_output in spans:
+        if address < (end if is_output else end_of_outputs):
+            if is_output:
+                raise _overlap(argument, furthest)
+            raise _overlap(furthest_output, argument)
+        if address + nbytes > end:
+            end, furthest = address + nbytes, argument
+        if is_output:
+            end_of_outputs, furthest_output = address + nbytes, argument
+
+
+_by_address = itemgetter(0)
+
+
+def _overlap(output: str, other: str) -> BadParam:
+    return BadParam(output, f"must not overlap `{other}`")

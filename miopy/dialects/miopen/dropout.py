@@ -1,0 +1,337 @@
+"""Dropout: descriptors, the random states they point to, and stand-alone dropout.
+
+A mask is drawn from XORWOW states that are never advanced: a descriptor gives the same mask on every
+call, and in every layer of an RNN, until it is set with another seed. Kept elements are scaled by
+1 / (1 - dropout), rounded to the data type.
+"""
+
+from __future__ import annotations
+
+import operator
+import sys
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ...core.memory import Span, address_of
+from ...core.strided import collapse
+from ...errors import BadParam, BufferTooSmall
+from .entry import check_integer, entry
+from .handle import Handle
+from .operands import FLOATING, MAX_DIMS, Operand, check_overlap, operand, require
+from .tensor import TensorDescriptor, packed_strides
+from .types import miopenRNGType_t
+
+
+@dataclass(eq=False, slots=True)
+class DropoutDescriptor:
+    """Dropout and its random states. As created: no dropout, no states.
+
+    dropout        the probability of dropping an element
+    states         address of the states, None before they are set
+    states_nbytes  their size as the caller declared it
+    use_mask       take the mask from the reserve instead of drawing one; RNNs ignore it
+    state_evo      stored; MIOpen ignores it as well
+    rng_mode       stored; there is one generator
+    owner          the object that the states were given as, kept alive
+    """
+
+    c_name: ClassVar[str] = "miopenDropoutDescriptor_t"
+
+    dropout: float = 0.0
+    states: int | None = None
+    states_nbytes: int = 0
+    seed: int = 0
+    use_mask: bool = False
+    state_evo: bool = False
+    rng_mode: int = miopenRNGType_t.MIOPEN_RNG_PSEUDO_XORWOW
+    owner: Any = None
+    alive: bool = True
+
+
+@entry
+def miopenCreateDropoutDescriptor() -> DropoutDescriptor:
+    """A descriptor of no dropout; an RNN takes it as it is."""
+    return DropoutDescriptor()
+
+
+@entry
+def miopenDestroyDropoutDescriptor(dropoutDesc: DropoutDescriptor | None) -> None:
+    """Later uses of the descriptor are BadParam. None is accepted."""
+    if dropoutDesc is not None:
+        dropoutDesc.alive = False
+        dropoutDesc.owner = None
+
+
+@entry
+def miopenDropoutGetReserveSpaceSize(xDesc: TensorDescriptor) -> int:
+    """Bytes of the reserve space of miopenDropoutForward: one per element."""
+    return xDesc.num_elements
+
+
+@entry
+def miopenDropoutGetStatesSize(handle: Handle) -> int:
+    """Bytes of the states that serve a tensor of any size: 16384 states of 24 bytes."""
+    return handle.backend.dropout_states_nbytes(sys.maxsize)
+
+
+@entry
+def miopenGetDropoutDescriptor(
+    dropoutDesc: DropoutDescriptor, handle: Handle | None
+) -> tuple[float, int | None, int, bool, bool, int]:
+    """(dropout, states, seed, use_mask, state_evo, rng_mode). The handle is ignored.
+
+    states   their address, None before they are set; MIOpen gives the address of a field that holds
+             it
+    """
+    return (
+        dropoutDesc.dropout,
+        dropoutDesc.states,
+        dropoutDesc.seed,
+        dropoutDesc.use_mask,
+        dropoutDesc.state_evo,
+        dropoutDesc.rng_mode,
+    )
+
+
+@entry
+def miopenSetDropoutDescriptor(
+    dropoutDesc: DropoutDescriptor,
+    handle: Handle,
+    dropout: float,
+    states: Any,
+    stateSizeInBytes: int,
+    seed: int,
+    use_mask: bool,
+    state_evo: bool,
+    rng_mode: int,
+) -> None:
+    """Store everything and initialise the states from the seed.
+
+    dropout            probability; its range is checked where it is used
+    states             written: as many states as fit in stateSizeInBytes. They must outlive the
+                       descriptor when given by address
+    stateSizeInBytes   miopenDropoutGetStatesSize serves every tensor; less serves small ones
+
+    NULL states and a seed outside 64 bits are BadParam; MIOpen checks neither.
+    """
+    restored = _described(
+        handle,
+        dropout,
+        states,
+        stateSizeInBytes,
+        seed,
+        use_mask,
+        state_evo,
+        rng_mode,
+        writable=True,
+    )
+    handle.backend.initialize_dropout_states(restored.states, restored.states_nbytes, restored.seed)
+    _assign(dropoutDesc, restored)
+
+
+@entry
+def miopenRestoreDropoutDescriptor(
+    dropoutDesc: DropoutDescriptor,
+    handle: Handle | None,
+    dropout: float,
+    states: Any,
+    stateSizeInBytes: int,
+    seed: int,
+    use_mask: bool,
+    state_evo: bool,
+    rng_mode: int,
+) -> None:
+    """Store everything; the states are taken as they are, set before with the same arguments."""
+    _assign(
+        dropoutDesc,
+        _described(handle, dropout, states, stateSizeInBytes, seed, use_mask, state_evo, rng_mode),
+    )
+
+
+def _described(
+    handle: Handle | None,
+    dropout: float,
+    states: Any,
+    size: int,
+    seed: int,
+    use_mask: bool,
+    state_evo: bool,
+    rng_mode: int,
+    *,
+    writable: bool = False,
+) -> DropoutDescriptor:
+    """A descriptor of these arguments, checked."""
+    try:
+        probability = float(dropout)
+    except (TypeError, ValueError):
+        raise BadParam("dropout", "must be a number", dropout) from None
+    nbytes = check_integer("stateSizeInBytes", size, 0)
+    address = address_of(
+        "states",
+        states,
+        nbytes=nbytes,
+        writable=writable,
+        device=handle.backend.name if handle else "host",
+    )
+    try:
+        seed = operator.index(seed)
+    except TypeError:
+        raise BadParam("seed", "must be an integer", seed) from None
+    if not 0 <= seed < 2**64:
+        raise BadParam("seed", "must be from 0 to 2**64 - 1", seed)
+    return DropoutDescriptor(
+        probability, address, nbytes, seed, bool(use_mask), bool(state_evo), rng_mode, states
+    )
+
+
+def _assign(descriptor: DropoutDescriptor, source: DropoutDescriptor) -> None:
+    for name in DropoutDescriptor.__slots__:
+        setattr(descriptor, name, getattr(source, name))
+
+
+@entry
+def miopenDropoutForward(
+    handle: Handle,
+    dropoutDesc: DropoutDescriptor,
+    noise_shape: TensorDescriptor,
+    xDesc: TensorDescriptor,
+    x: Any,
+    yDesc: TensorDescriptor,
+    y: Any,
+    reserveSpace: Any,
+    reserveSpaceSizeInBytes: int,
+) -> None:
+    """y = x / (1 - dropout) where the mask keeps an element, else 0. y may be x.
+
+    noise_shape    a descriptor with as many dimensions and elements as x; the mask does not depend
+                   on it
+    x, y           same type and, unless both are packed, same lengths; at most 5 dimensions
+    reserveSpace   one byte per element of x in row-major order, 1 where it is kept: written, or with
+                   use_mask read. None: the mask is not kept
+
+    NULL x or y is BadParm; all else that is wrong has status UnknownError.
+    """
+    in_x = operand(handle, "x", x, xDesc)
+    in_y = operand(handle, "y", y, yDesc, writable=True)
+    _check_tensors(noise_shape, in_x, in_y)
+    mask = _mask(handle, dropoutDesc, in_x, reserveSpace, reserveSpaceSizeInBytes, written=True)
+    _run(handle, dropoutDesc, in_x, in_y, mask, draw=not dropoutDesc.use_mask)
+
+
+@entry
+def miopenDropoutBackward(
+    handle: Handle,
+    dropoutDesc: DropoutDescriptor,
+    noise_shape: TensorDescriptor,
+    dyDesc: TensorDescriptor,
+    dy: Any,
+    dxDesc: TensorDescriptor,
+    dx: Any,
+    reserveSpace: Any,
+    reserveSpaceSizeInBytes: int,
+) -> None:
+    """dx = dy / (1 - dropout) where the mask keeps an element, else 0. dx may be dy.
+
+    reserveSpace   the mask as miopenDropoutForward left it, read. None: the mask is drawn again
+
+    Everything else is as in miopenDropoutForward.
+    """
+    in_dy = operand(handle, "dy", dy, dyDesc)
+    in_dx = operand(handle, "dx", dx, dxDesc, writable=True)
+    _check_tensors(noise_shape, in_dy, in_dx)
+    mask = _mask(handle, dropoutDesc, in_dy, reserveSpace, reserveSpaceSizeInBytes, written=False)
+    _run(handle, dropoutDesc, in_dy, in_dx, mask, draw=mask is None)
+
+
+def _check_tensors(noise_shape: TensorDescriptor, source: Operand, target: Operand) -> None:
+    """What miopenDropoutForward and miopenDropoutBackward ask of their tensors."""
+    into, dims, count = f"{target.argument}Desc", len(source.lengths), source.num_elements
+    require(source.dtype in FLOATING, f"{source.argument}Desc", "must be floating", source.dtype)
+    require(dims <= MAX_DIMS, f"{source.argument}Desc", "must have at most 5 dimensions", dims)
+    require(target.dtype == source.dtype, into, f"must have type {source.dtype}", target.dtype)
+    require(len(target.lengths) == dims, into, f"must have {dims} dimensions", target.lengths)
+    require(target.num_elements == count, into, f"must have {count} elements", target.lengths)
+    require(
+        target.lengths == source.lengths or (_is_packed(source) and _is_packed(target)),
+        into,
+        f"must have the lengths {source.lengths}, or both tensors must be packed",
+        target.lengths,
+    )
+    require(
+        len(noise_shape.dims) == dims and noise_shape.num_elements == count,
+        "noise_shape",
+        f"must have {dims} dimensions and {count} elements",
+        noise_shape.dims,
+    )
+
+
+def _is_packed(tensor: Operand) -> bool:
+    return tensor.strides == packed_strides(tensor.lengths)
+
+
+def _mask(
+    handle: Handle,
+    descriptor: DropoutDescriptor,
+    source: Operand,
+    reserve: Any,
+    declared: int,
+    *,
+    written: bool,
+) -> int | None:
+    """The address of the mask in the reserve space, None if there is none to keep."""
+    p, elements = descriptor.dropout, source.num_elements
+    require(0 <= p <= 1, "dropoutDesc", "must have a dropout from 0 to 1", p)
+    if descriptor.use_mask:
+        require(reserve is not None, "reserveSpace", "must not be NULL with use_mask", reserve)
+    else:
+        needed = handle.backend.dropout_states_nbytes(elements)
+        if descriptor.states_nbytes < needed:
+            rule = f"must have {needed} bytes of states for {elements} elements"
+            raise BufferTooSmall("dropoutDesc", rule, descriptor.states_nbytes)
+    declared = check_integer("reserveSpaceSizeInBytes", declared, 0)
+    if reserve is not None and declared < elements:
+        rule = f"must be at least {elements}, one byte per element"
+        raise BufferTooSmall("reserveSpaceSizeInBytes", rule, declared)
+    return address_of(
+        "reserveSpace",
+        reserve,
+        nbytes=declared,
+        writable=written and not descriptor.use_mask,
+        optional=True,
+        device=handle.backend.name,
+    )
+
+
+def _run(
+    handle: Handle,
+    descriptor: DropoutDescriptor,
+    source: Operand,
+    target: Operand,
+    mask: int | None,
+    *,
+    draw: bool,
+) -> None:
+    """Drop out `source` into `target` with the mask in the reserve, or draw one."""
+    mask_span = Span("reserveSpace", mask, source.num_elements)
+    states = Span("states", descriptor.states, descriptor.states_nbytes)
+    if draw:
+        check_overlap(target, [source], written=[mask_span], read=[states])
+    else:
+        check_overlap(target, [source], read=[mask_span])
+    same = source.lengths == target.lengths
+    lengths, from_strides, to_strides = (
+        collapse(source.lengths, source.strides, target.strides)
+        if same
+        else ((source.num_elements,), (1,), (1,))
+    )
+    handle.backend.dropout(
+        source.dtype,
+        lengths,
+        target.address,
+        to_strides,
+        source.address,
+        from_strides,
+        mask,
+        descriptor.states if draw else None,
+        descriptor.dropout,
+    )

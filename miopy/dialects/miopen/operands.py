@@ -1,0 +1,83 @@
+"""Tensor arguments of the element-wise functions: a descriptor and its memory, checked together."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from ...core.memory import Span, address_of, check_disjoint
+from ...errors import BadParam
+from .handle import Handle
+from .tensor import TensorDescriptor
+from .types import DATA_TYPES, miopenStatus_t
+
+MAX_DIMS = 5
+FLOATING = frozenset({"float32", "float16", "bfloat16", "float64"})
+
+
+class Operand(NamedTuple):
+    """A tensor in memory; strides in elements, nbytes of its element space."""
+
+    argument: str
+    address: int
+    dtype: str
+    lengths: tuple[int, ...]
+    strides: tuple[int, ...]
+    nbytes: int
+
+    @property
+    def num_elements(self) -> int:
+        return math.prod(self.lengths)
+
+    @property
+    def span(self) -> Span:
+        return Span(self.argument, self.address, self.nbytes)
+
+
+def operand(
+    handle: Handle,
+    argument: str,
+    value: Any,
+    descriptor: TensorDescriptor,
+    *,
+    writable: bool = False,
+) -> Operand:
+    """Check that `value` is memory that holds the descriptor's tensor."""
+    dtype = DATA_TYPES[descriptor.data_type].name
+    lengths, strides = descriptor.dims, descriptor.strides
+    if descriptor.vector_length > 1:  # a ...c4 or ...c8 layout: a vector at each position
+        lengths, strides = (*lengths, descriptor.vector_length), (*strides, 1)
+    address = address_of(
+        argument,
+        value,
+        nbytes=descriptor.nbytes,
+        dtype=dtype,
+        writable=writable,
+        device=handle.backend.name,
+    )
+    if not lengths:
+        raise BadParam(argument, "must have a descriptor that was set")
+    assert address is not None
+    return Operand(argument, address, dtype, lengths, strides, descriptor.nbytes)
+
+
+def require(condition: bool, argument: str, rule: str, value: Any) -> None:
+    """BadParam with UnknownError, the status where MIOpen throws without one."""
+    if not condition:
+        raise BadParam(argument, rule, value, status=miopenStatus_t.miopenStatusUnknownError)
+
+
+def check_overlap(
+    output: Operand,
+    inputs: Iterable[Operand],
+    *,
+    written: Iterable[Span] = (),
+    read: Iterable[Span] = (),
+) -> None:
+    """Refuse an output that overlaps an input, unless they are the very same tensor.
+
+    written, read   further memory that the call writes and reads
+    """
+    others = [each.span for each in inputs if each[1:] != output[1:]]
+    check_disjoint([output.span, *written], [*others, *read])

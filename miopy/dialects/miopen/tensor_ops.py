@@ -1,0 +1,194 @@
+"""Element-wise helpers on strided tensors: op, set, scale, transform.
+
+Gaps between strides are neither read nor written. An output may be one of the inputs, lengths and
+strides included; otherwise it must not overlap them.
+
+alpha and beta are in host memory, as in C. Each is a real number (1.0, not 1), memory that holds one
+value, or the address of one. The value is a float for miopenOpTensor and of the tensor's own data
+type for the other three, whichever way it is given: half tensors take half values.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import numbers
+import struct
+from typing import Any
+
+from ...core.memory import address_of
+from ...core.strided import collapse
+from ...errors import BadParam
+from .entry import entry
+from .handle import Handle
+from .operands import FLOATING, MAX_DIMS, check_overlap, operand, require
+from .tensor import TensorDescriptor
+from .types import DATA_TYPES, check_enum, miopenTensorOp_t
+
+_FIRST_ADDRESS = 4096  # no memory lies below
+_FORMATS = {
+    "float32": "f",
+    "float16": "e",
+    "float64": "d",
+    "int32": "i",
+    "int8": "b",
+    "int64": "q",
+}
+_OPERATIONS = {
+    miopenTensorOp_t.miopenTensorOpAdd: "add",
+    miopenTensorOp_t.miopenTensorOpMul: "multiply",
+    miopenTensorOp_t.miopenTensorOpMin: "minimum",
+    miopenTensorOp_t.miopenTensorOpMax: "maximum",
+}
+_SCALED = frozenset({"float16", "float32", "int32", "float64"})
+_TRANSFORMED = _SCALED | {"bfloat16"}
+
+
+@entry
+def miopenOpTensor(
+    handle: Handle,
+    tensorOp: int,
+    alpha1: Any,
+    aDesc: TensorDescriptor,
+    A: Any,
+    alpha2: Any,
+    bDesc: TensorDescriptor,
+    B: Any,
+    beta: Any,
+    cDesc: TensorDescriptor,
+    C: Any,
+) -> None:
+    """C = op(alpha1 * A, alpha2 * B) + beta * C; beta = 0 does not read C.
+
+    A      lengths of C (MIOpen compares the number of elements alone)
+    B      each length 1, which is repeated, or that of C
+    C      written; at most 5 dimensions
+
+    All of one floating type. Scalars are floats for every type. What is wrong with the descriptors
+    has status UnknownError; NULL is BadParm.
+    """
+    op = _OPERATIONS[check_enum("tensorOp", miopenTensorOp_t, tensorOp)]
+    scalars = tuple(
+        struct.unpack("f", scalar(name, value, "float32"))[0]
+        for name, value in (("alpha1", alpha1), ("alpha2", alpha2), ("beta", beta))
+    )
+    a = operand(handle, "A", A, aDesc)
+    b = operand(handle, "B", B, bDesc)
+    c = operand(handle, "C", C, cDesc, writable=True)
+    require(len(c.lengths) <= MAX_DIMS, "cDesc", "must have at most 5 dimensions", len(c.lengths))
+    require(c.dtype in FLOATING, "cDesc", "must have a floating type", c.dtype)
+    for argument, other in (("aDesc", a), ("bDesc", b)):
+        require(other.dtype == c.dtype, argument, f"must have C's type {c.dtype}", other.dtype)
+    require(a.lengths == c.lengths, "aDesc", f"must have C's lengths {c.lengths}", a.lengths)
+    require(
+        len(b.lengths) == len(c.lengths)
+        and all(mine in (1, its) for mine, its in zip(b.lengths, c.lengths, strict=True)),
+        "bDesc",
+        f"must have lengths of 1 or of C, {c.lengths}",
+        b.lengths,
+    )
+    check_overlap(c, (a, b))
+    repeated = [
+        0 if length == 1 else step for length, step in zip(b.lengths, b.strides, strict=True)
+    ]
+    lengths, c_strides, a_strides, b_strides = collapse(c.lengths, c.strides, a.strides, repeated)
+    handle.backend.op_tensor(
+        c.dtype,
+        op,
+        lengths,
+        c.address,
+        c_strides,
+        a.address,
+        a_strides,
+        b.address,
+        b_strides,
+        scalars,
+    )
+
+
+@entry
+def miopenSetTensor(handle: Handle, yDesc: TensorDescriptor, y: Any, alpha: Any) -> None:
+    """y = alpha in every element of the tensor.
+
+    At most 5 dimensions may be left when those that lie gapless in one another are merged.
+    """
+    to = operand(handle, "y", y, yDesc, writable=True)
+    value = scalar("alpha", alpha, to.dtype)
+    lengths, strides = _collapse("yDesc", to.lengths, to.strides)
+    handle.backend.set_tensor(to.dtype, lengths, to.address, strides, value)
+
+
+@entry
+def miopenScaleTensor(handle: Handle, yDesc: TensorDescriptor, y: Any, alpha: Any) -> None:
+    """y = alpha * y; half, float, double and int32 (which wraps) only. Dimensions as SetTensor."""
+    to = operand(handle, "y", y, yDesc, writable=True)
+    if to.dtype not in _SCALED:
+        raise BadParam("yDesc", "must be half, float, double or int32", to.dtype)
+    value = scalar("alpha", alpha, to.dtype)
+    lengths, strides = _collapse("yDesc", to.lengths, to.strides)
+    handle.backend.scale_tensor(to.dtype, lengths, to.address, strides, value)
+
+
+@entry
+def miopenTransformTensor(
+    handle: Handle,
+    alpha: Any,
+    xDesc: TensorDescriptor,
+    x: Any,
+    beta: Any,
+    yDesc: TensorDescriptor,
+    y: Any,
+) -> None:
+    """y = alpha * x + beta * y; beta = 0 does not read y. With 1 and 0, the strided copy.
+
+    Both tensors have one type (half, float, bfloat16, double or int32) and the same lengths; else
+    the status is UnknownError. Dimensions as SetTensor.
+    """
+    of = operand(handle, "x", x, xDesc)
+    to = operand(handle, "y", y, yDesc, writable=True)
+    require(of.dtype in _TRANSFORMED, "xDesc", "must be a floating type or int32", of.dtype)
+    require(to.dtype == of.dtype, "yDesc", f"must have x's type {of.dtype}", to.dtype)
+    require(to.lengths == of.lengths, "yDesc", f"must have x's lengths {of.lengths}", to.lengths)
+    factors = scalar("alpha", alpha, of.dtype), scalar("beta", beta, of.dtype)
+    check_overlap(to, (of,))
+    lengths, y_strides, x_strides = _collapse("yDesc", to.lengths, to.strides, of.strides)
+    handle.backend.transform_tensor(
+        to.dtype, lengths, to.address, y_strides, of.address, x_strides, *factors
+    )
+
+
+def _collapse(
+    argument: str, lengths: tuple[int, ...], *strides: tuple[int, ...]
+) -> tuple[tuple[int, ...], ...]:
+    walk = collapse(lengths, *strides)
+    if len(walk[0]) > MAX_DIMS:
+        raise BadParam(argument, "must come down to at most 5 dimensions", len(walk[0]))
+    return walk
+
+
+def scalar(argument: str, value: Any, dtype: str) -> bytes:
+    """The one value that an alpha or beta gives, as it lies in memory; see above."""
+    if isinstance(value, numbers.Real) and not isinstance(value, numbers.Integral):
+        return _encoded(argument, float(value), dtype)
+    itemsize = next(each.itemsize for each in DATA_TYPES.values() if each.name == dtype)
+    if isinstance(value, numbers.Integral):
+        if value < _FIRST_ADDRESS:
+            rule = f"must be a number with a point, memory or an address: write {int(value)}.0"
+            raise BadParam(argument, rule, value)
+    elif getattr(value, "nbytes", itemsize) != itemsize:
+        raise BadParam(argument, f"must hold one value, {itemsize} bytes", value.nbytes)
+    address = address_of(argument, value, nbytes=itemsize, dtype=dtype)
+    return ctypes.string_at(address, itemsize)
+
+
+def _encoded(argument: str, number: float, dtype: str) -> bytes:
+    try:
+        if dtype == "bfloat16":
+            (bits,) = struct.unpack("I", struct.pack("f", number))
+            return struct.pack("H", (bits + 0x7FFF + (bits >> 16 & 1)) >> 16)  # nearest, even
+        if dtype.startswith("int") and number.is_integer():
+            return struct.pack(_FORMATS[dtype], int(number))
+        return struct.pack(_FORMATS[dtype], number)
+    except (KeyError, OverflowError, struct.error):
+        raise BadParam(
+            argument, f"must be a {dtype}, a number that fits or memory", number
+        ) from None

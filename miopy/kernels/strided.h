@@ -1,0 +1,33 @@
+/* strided.h: walking strided tensors of equal lengths, row by row.
+ *
+ * The backend cuts the lengths into rows (the leading dimensions, up to MAX_DIMS of them) and
+ * columns (what one iteration covers): the host takes the last dimension for columns, a GPU takes
+ * one column per row. Element (row, column) is at start_of(row) + column * strides.column. */
+#ifndef MIOPY_STRIDED_H
+#define MIOPY_STRIDED_H
+
+#include "target.h"
+
+#define MAX_DIMS 5
+
+typedef struct {
+    int dims;
+    int64_t rows, columns, length[MAX_DIMS];
+} walk_shape;
+
+/* In elements. */
+typedef struct {
+    int64_t row[MAX_DIMS], column;
+} walk_strides;
+
+INLINE int64_t start_of(int64_t row, walk_shape shape, walk_strides strides)
+{
+    int64_t start = 0;
+    for (int dim = shape.dims - 1; dim >= 0; dim--) {
+        start += row % shape.length[dim] * strides.row[dim];
+        row /= shape.length[dim];
+    }
+    return start;
+}
+
+#endif
