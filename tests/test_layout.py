@@ -1,4 +1,4 @@
-"""Offsets of parameters: MIOpen's closed formulas, worked examples, and properties of any layout."""
+"""Where parameters are: MIOpen's closed formulas, worked examples, properties of any layout."""
 
 import random
 

@@ -1,0 +1,140 @@
+"""How large a caller's buffers must be, in bytes: MIOpen's formulas, never below miopy's own need.
+
+All x descriptors must have the RNN's data type. In skip mode the input size counts as H; of these
+queries only GetRNNParamsSize insists that it is, as in MIOpen.
+"""
+
+from __future__ import annotations
+
+from ...core.config import RNNConfig
+from ...core.plan import plan
+from ...errors import BadParam
+from . import sizes
+from .descriptors import RNNDescriptor
+from .entry import entry
+from .handle import Handle
+from .layout import MIOPEN
+from .steps import batch_and_vector, batch_sizes
+from .tensor import SeqTensorDescriptor, TensorDescriptor, miopenSetTensorDescriptor
+from .types import (
+    check_enum,
+    miopenDataType_t,
+    miopenRNNAlgo_t,
+    miopenRNNBaseLayout_t,
+    miopenRNNFWDMode_t,
+    miopenRNNPaddingMode_t,
+)
+
+
+@entry
+def miopenGetRNNWorkspaceSize(
+    handle: Handle, rnnDesc: RNNDescriptor, sequenceLen: int, xDesc: list[TensorDescriptor]
+) -> int:
+    """Bytes of `workSpace`, for training and inference alike."""
+    steps = batch_sizes("xDesc", xDesc, sequenceLen, rnnDesc)
+    config, rows, padded = _config(rnnDesc, steps.vector_size), steps.rows, _padded(rnnDesc)
+    training = plan(config, rows, training=True, padded=padded).workspace.nbytes
+    inference = plan(config, rows, training=False, padded=padded).workspace.nbytes
+    return max(sizes.workspace(config, rows, padded=padded), training, inference)
+
+
+@entry
+def miopenGetRNNTrainingReserveSize(
+    handle: Handle, rnnDesc: RNNDescriptor, sequenceLen: int, xDesc: list[TensorDescriptor]
+) -> int:
+    """Bytes of `reserveSpace`, with the dropout rate as it is now."""
+    steps = batch_sizes("xDesc", xDesc, sequenceLen, rnnDesc)
+    return _reserve(rnnDesc, _config(rnnDesc, steps.vector_size), steps.rows)
+
+
+@entry
+def miopenGetRNNTempSpaceSizes(
+    handle: Handle,
+    rnnDesc: RNNDescriptor,
+    xDesc: SeqTensorDescriptor,
+    fwdMode: miopenRNNFWDMode_t,
+) -> tuple[int, int]:
+    """Bytes of `workSpace` and `reserveSpace`, enough for any lengths that xDesc could hold.
+
+    The reserve is 0 for inference, where MIOpen leaves its output untouched.
+    """
+    if xDesc.layout == miopenRNNBaseLayout_t.miopenRNNDataUnknownLayout:
+        raise BadParam("xDesc", "must have been set by miopenSetRNNDataSeqTensorDescriptor")
+    if xDesc.data_type != rnnDesc.data_type:
+        rule = f"must have the RNN's data type, {rnnDesc.data_type.name}"
+        raise BadParam("xDesc", rule, xDesc.data_type.name)
+    mode = check_enum("fwdMode", miopenRNNFWDMode_t, fwdMode)
+    training = mode == miopenRNNFWDMode_t.miopenRNNTraining
+    padded = xDesc.layout != miopenRNNBaseLayout_t.miopenRNNDataSeqMajorNotPadded
+    config, batch = _config(rnnDesc, xDesc.vector_size), xDesc.batch_size
+    rows = batch * xDesc.max_seq_len
+    formula = sizes.sequence_workspace(config, rows, batch, padded=padded, training=training)
+    own = plan(config, rows, training=training, padded=padded).workspace.nbytes
+    return max(formula, own), _reserve(rnnDesc, config, rows) if training else 0
+
+
+@entry
+def miopenGetRNNParamsSize(
+    handle: Handle, rnnDesc: RNNDescriptor, xDesc: TensorDescriptor, dtype: miopenDataType_t
+) -> int:
+    """Bytes of `w`. Skip mode needs the input size to equal H."""
+    _, input_size = batch_and_vector("xDesc", xDesc, rnnDesc)
+    _check_dtype(rnnDesc, dtype)
+    if rnnDesc.skip_input and input_size != rnnDesc.hidden_size:
+        rule = f"must have vector size {rnnDesc.hidden_size}, the hidden size, in skip mode"
+        raise BadParam("xDesc", rule, input_size)
+    return MIOPEN.size(rnnDesc.weights_config(input_size)) * rnnDesc.itemsize
+
+
+@entry
+def miopenGetRNNParamsDescriptor(
+    handle: Handle,
+    rnnDesc: RNNDescriptor,
+    xDesc: TensorDescriptor,
+    wDesc: TensorDescriptor,
+    dtype: miopenDataType_t,
+) -> None:
+    """Fill wDesc with two dims whose product is the number of parameters."""
+    _, input_size = batch_and_vector("xDesc", xDesc, rnnDesc)
+    _check_dtype(rnnDesc, dtype)
+    dims = sizes.params_dims(rnnDesc.weights_config(input_size))
+    miopenSetTensorDescriptor(wDesc, rnnDesc.data_type, len(dims), dims, None)
+
+
+@entry
+def miopenGetRNNInputTensorSize(
+    handle: Handle, rnnDesc: RNNDescriptor, seqLen: int, xDesc: list[TensorDescriptor]
+) -> int:
+    """Bytes of `x`: all packed rows; with padding, as many rows in each step as in the first."""
+    steps = batch_sizes("xDesc", xDesc, seqLen, rnnDesc, length_argument="seqLen")
+    rows = len(steps.batches) * steps.batches[0] if _padded(rnnDesc) else steps.rows
+    return rows * steps.vector_size * rnnDesc.itemsize
+
+
+@entry
+def miopenGetRNNHiddenTensorSize(
+    handle: Handle, rnnDesc: RNNDescriptor, seqLen: int, xDesc: list[TensorDescriptor]
+) -> int:
+    """Bytes of `hx`, and of every other state: (L * D, batch of the first step, H)."""
+    steps = batch_sizes("xDesc", xDesc, seqLen, rnnDesc, length_argument="seqLen")
+    rows = rnnDesc.num_pseudo_layers * steps.batches[0]
+    return rows * rnnDesc.hidden_size * rnnDesc.itemsize
+
+
+def _config(rnnDesc: RNNDescriptor, input_size: int) -> RNNConfig:
+    return rnnDesc.config(rnnDesc.hidden_size if rnnDesc.skip_input else input_size)
+
+
+def _padded(rnnDesc: RNNDescriptor) -> bool:
+    return rnnDesc.padding_mode == miopenRNNPaddingMode_t.miopenRNNIOWithPadding
+
+
+def _check_dtype(rnnDesc: RNNDescriptor, dtype: int) -> None:
+    if check_enum("dtype", miopenDataType_t, dtype) != rnnDesc.data_type:
+        raise BadParam("dtype", f"must be the RNN's data type, {rnnDesc.data_type.name}", dtype)
+
+
+def _reserve(rnnDesc: RNNDescriptor, config: RNNConfig, rows: int) -> int:
+    compact = rnnDesc.algo != miopenRNNAlgo_t.miopenRNNfundamental
+    own = plan(config, rows, training=True).reserve.nbytes
+    return max(sizes.reserve(config, rows, compact=compact), own)
