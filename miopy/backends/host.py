@@ -12,6 +12,8 @@ import numpy as np
 from ..core.backend import Layer, Matrix
 from ..core.cells import CELLS
 from ..errors import BadParam, OutOfMemory
+from . import host_elementwise
+from ._host import ffi, lib
 
 STORAGE = {"float32": 0, "float16": 1, "bfloat16": 2, "float64": 3}
 CELL_NUMBER = {name: number for number, name in enumerate(CELLS)}
@@ -19,11 +21,7 @@ ALIGNMENT = 64
 
 
 def why_missing() -> str | None:
-    try:
-        from . import _host  # noqa: F401
-    except ImportError as error:
-        return f"the compiled kernels cannot be loaded ({error}); reinstall miopy to build them"
-    return None
+    return None  # importing this module has loaded the compiled kernels
 
 
 def create() -> HostBackend:
@@ -86,9 +84,6 @@ class HostBackend:
     name = "host"
 
     def __init__(self) -> None:
-        from ._host import ffi, lib
-
-        self._ffi, self._lib = ffi, lib
         self._pool = ffi.gc(lib.pool_create(num_threads()), lib.pool_destroy)
         if self._pool == ffi.NULL:
             raise OutOfMemory("pool", "of threads cannot be allocated")
@@ -113,12 +108,12 @@ class HostBackend:
             self._scratch.release()
 
     def _pointer(self, address: int | None) -> Any:
-        return self._ffi.cast("void *", address or 0)
+        return ffi.cast("void *", address or 0)
 
     def _indices(self, array: np.ndarray[Any, Any] | None) -> Any:
         if array is None:
-            return self._ffi.NULL
-        return self._ffi.cast("int64_t *", array.ctypes.data)
+            return ffi.NULL
+        return ffi.cast("int64_t *", array.ctypes.data)
 
     def _fill_layer(self, target: Any, layer: Layer, weights: int) -> None:
         config, sequence = layer.config, layer.sequence
@@ -156,7 +151,7 @@ class HostBackend:
         cells: int | None,
         saved: int | None,
     ) -> None:
-        call = self._ffi.new("forward_pass *")
+        call = ffi.new("forward_pass *")
         self._fill_layer(call.layer, layer, weights)
         call.x, call.x_row = self._pointer(x.address), x.row
         call.hx, call.cx = self._pointer(hx), self._pointer(cx)
@@ -165,7 +160,7 @@ class HostBackend:
             call.y, call.y_row = self._pointer(y.address), y.row
         call.hy, call.cy = self._pointer(hy), self._pointer(cy)
         call.cells, call.saved = self._pointer(cells), self._pointer(saved)
-        self._run(self._lib.recurrence_forward, self._lib.forward_scratch, call)
+        self._run(lib.recurrence_forward, lib.forward_scratch, call)
 
     def recurrence_backward(
         self,
@@ -186,11 +181,11 @@ class HostBackend:
         dcx: int | None,
         dgates: Matrix,
     ) -> None:
-        call = self._ffi.new("backward_pass *")
+        call = ffi.new("backward_pass *")
         self._fill_layer(call.layer, layer, weights)
         call.dy, call.dy_row = self._pointer(dy.address), dy.row
         if mask is not None:
-            call.mask = self._ffi.cast("uint8_t *", mask.address)
+            call.mask = ffi.cast("uint8_t *", mask.address)
             call.mask_row, call.scale = mask.row, scale
         call.hx, call.cx = self._pointer(hx), self._pointer(cx)
         call.output, call.output_row = self._pointer(output.address), output.row
@@ -198,7 +193,7 @@ class HostBackend:
         call.dhy, call.dcy = self._pointer(dhy), self._pointer(dcy)
         call.dhx, call.dcx = self._pointer(dhx), self._pointer(dcx)
         call.dgates, call.dgates_row = self._pointer(dgates.address), dgates.row
-        self._run(self._lib.recurrence_backward, self._lib.backward_scratch, call)
+        self._run(lib.recurrence_backward, lib.backward_scratch, call)
 
     def gemm(
         self,
@@ -210,7 +205,7 @@ class HostBackend:
         *,
         accumulate: bool = False,
     ) -> None:
-        call = self._ffi.new("gemm_call *")
+        call = ffi.new("gemm_call *")
         call.storage, call.accumulate = STORAGE[dtype], accumulate
         call.M, call.N, call.K = shape
         call.a, call.a_row, call.a_column = self._pointer(a.address), a.row, a.column
@@ -218,7 +213,7 @@ class HostBackend:
         call.b_other, call.b_other_row = self._pointer(b.other), b.other_row
         call.index = self._indices(b.index)
         call.c, call.c_row = self._pointer(c.address), c.row
-        self._run(self._lib.gemm, self._lib.gemm_scratch, call)
+        self._run(lib.gemm, lib.gemm_scratch, call)
 
     def _run(self, function: Any, scratch_of: Any, call: Any) -> None:
         with self._lock:
@@ -227,26 +222,45 @@ class HostBackend:
 
     def column_sums(self, dtype: str, sums: int, a: Matrix, rows: int, columns: int) -> None:
         to, source = self._pointer(sums), self._pointer(a.address)
-        self._lib.column_sums(self._pool, STORAGE[dtype], to, source, rows, columns, a.row)
+        lib.column_sums(self._pool, STORAGE[dtype], to, source, rows, columns, a.row)
 
     def plane_sums(
         self, dtype: str, out: Matrix, a: Matrix, rows: int, columns: int, planes: list[int]
     ) -> None:
         to, source = self._pointer(out.address), self._pointer(a.address)
-        self._lib.plane_sums(
-            self._pool, STORAGE[dtype], to, out.row, source, a.row, rows, columns, planes, len(planes)
+        lib.plane_sums(
+            self._pool,
+            STORAGE[dtype],
+            to,
+            out.row,
+            source,
+            a.row,
+            rows,
+            columns,
+            planes,
+            len(planes),
         )
 
     def gather_rows(self, to: int, source: int, index: Any, nbytes: int) -> None:
         arguments = self._pointer(to), self._pointer(source), self._indices(index)
-        self._lib.gather_rows(*arguments, len(index), nbytes)
+        lib.gather_rows(*arguments, len(index), nbytes)
 
     def scatter_rows(self, to: int, source: int, index: Any, nbytes: int) -> None:
         arguments = self._pointer(to), self._pointer(source), self._indices(index)
-        self._lib.scatter_rows(*arguments, len(index), nbytes)
+        lib.scatter_rows(*arguments, len(index), nbytes)
 
     def fill(self, to: int, item: bytes, count: int) -> None:
-        self._lib.fill_items(self._pointer(to), item, count, len(item))
+        lib.fill_items(self._pointer(to), item, count, len(item))
 
     def copy(self, to: int, source: int, nbytes: int) -> None:
-        self._lib.copy_bytes(self._pointer(to), self._pointer(source), nbytes)
+        lib.copy_bytes(self._pointer(to), self._pointer(source), nbytes)
+
+    initialize_dropout_states = staticmethod(host_elementwise.initialize_dropout_states)
+    dropout_states_nbytes = staticmethod(host_elementwise.dropout_states_nbytes)
+    dropout_mask = staticmethod(host_elementwise.dropout_mask)
+    dropout_apply = staticmethod(host_elementwise.dropout_apply)
+    dropout = staticmethod(host_elementwise.dropout)
+    set_tensor = staticmethod(host_elementwise.set_tensor)
+    scale_tensor = staticmethod(host_elementwise.scale_tensor)
+    transform_tensor = staticmethod(host_elementwise.transform_tensor)
+    op_tensor = staticmethod(host_elementwise.op_tensor)

@@ -91,9 +91,7 @@ def backward_data(
                 scale=scale,
                 hx=state_address(plan, sequence, hx, index),
                 cx=state_address(plan, sequence, cx, index),
-                output=columns(
-                    config, plan.reserve.address(reserve, "outputs", layer), direction
-                ),
+                output=columns(config, plan.reserve.address(reserve, "outputs", layer), direction),
                 cells=_saved(plan, reserve, "cells", layer, direction),
                 saved=_saved(plan, reserve, "saved", layer, direction),
                 dhy=state_address(plan, sequence, dhy, index),
@@ -147,9 +145,7 @@ def _input_gradient(
         for below in range(config.num_directions):
             target = dgates_of(plan, workspace, layer - 1, below)
             first = below * config.hidden_size
-            _times_weights(
-                plan, backend, run, weights, dgates, target, first, config.hidden_size
-            )
+            _times_weights(plan, backend, run, weights, dgates, target, first, config.hidden_size)
 
 
 def _times_weights(

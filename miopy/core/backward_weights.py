@@ -65,9 +65,7 @@ def _recurrent_matrices(
     config = plan.config
     shape = (config.num_gates * config.hidden_size, config.hidden_size, plan.rows)
     transposed = Matrix(dgates.address, 1, dgates.row)
-    backend.gemm(
-        config.dtype, gate_rows(config, run.recurrent, dw, 0), transposed, before, shape
-    )
+    backend.gemm(config.dtype, gate_rows(config, run.recurrent, dw, 0), transposed, before, shape)
 
 
 def _input_matrices(

@@ -57,14 +57,17 @@ class Sequence:
         step = np.repeat(np.arange(self.steps), self.batch_sizes_array)
         return step, np.arange(self.rows) - self.offsets[step]
 
-    def rows_of(self, layout: str, steps: int) -> np.ndarray[Any, Any]:
-        """For every packed row its row in a padded tensor of `steps` steps: (T,) int64."""
+    def rows_of(self, layout: str, extent: int) -> np.ndarray[Any, Any]:
+        """For every packed row its row in a padded tensor: (T,) int64.
+
+        extent   sequences per step of a SEQ_MAJOR tensor, steps per sequence of a BATCH_MAJOR one
+        """
         step, sequence = self._step_and_sequence
         if self.order_array is not None:
             sequence = self.order_array[sequence]
         if layout == SEQ_MAJOR:
-            return step * self.batch + sequence
-        return sequence * steps + step
+            return step * extent + sequence
+        return sequence * extent + step
 
     @cached_property
     def previous_rows(self) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:

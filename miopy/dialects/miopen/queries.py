@@ -14,7 +14,7 @@ from .descriptors import RNNDescriptor
 from .entry import entry
 from .handle import Handle
 from .layout import MIOPEN
-from .steps import batch_and_vector, batch_sizes
+from .steps import Steps, batch_and_vector, batch_sizes
 from .tensor import SeqTensorDescriptor, TensorDescriptor, miopenSetTensorDescriptor
 from .types import (
     check_enum,
@@ -32,10 +32,7 @@ def miopenGetRNNWorkspaceSize(
 ) -> int:
     """Bytes of `workSpace`, for training and inference alike."""
     steps = batch_sizes("xDesc", xDesc, sequenceLen, rnnDesc)
-    config, rows, padded = _config(rnnDesc, steps.vector_size), steps.rows, _padded(rnnDesc)
-    training = plan(config, rows, training=True, padded=padded).workspace.nbytes
-    inference = plan(config, rows, training=False, padded=padded).workspace.nbytes
-    return max(sizes.workspace(config, rows, padded=padded), training, inference)
+    return workspace_nbytes(rnnDesc, steps)
 
 
 @entry
@@ -44,7 +41,7 @@ def miopenGetRNNTrainingReserveSize(
 ) -> int:
     """Bytes of `reserveSpace`, with the dropout rate as it is now."""
     steps = batch_sizes("xDesc", xDesc, sequenceLen, rnnDesc)
-    return _reserve(rnnDesc, _config(rnnDesc, steps.vector_size), steps.rows)
+    return reserve_nbytes(rnnDesc, steps.vector_size, steps.rows)
 
 
 @entry
@@ -58,19 +55,10 @@ def miopenGetRNNTempSpaceSizes(
 
     The reserve is 0 for inference, where MIOpen leaves its output untouched.
     """
-    if xDesc.layout == miopenRNNBaseLayout_t.miopenRNNDataUnknownLayout:
-        raise BadParam("xDesc", "must have been set by miopenSetRNNDataSeqTensorDescriptor")
-    if xDesc.data_type != rnnDesc.data_type:
-        rule = f"must have the RNN's data type, {rnnDesc.data_type.name}"
-        raise BadParam("xDesc", rule, xDesc.data_type.name)
+    check_sequences("xDesc", xDesc, rnnDesc)
     mode = check_enum("fwdMode", miopenRNNFWDMode_t, fwdMode)
     training = mode == miopenRNNFWDMode_t.miopenRNNTraining
-    padded = xDesc.layout != miopenRNNBaseLayout_t.miopenRNNDataSeqMajorNotPadded
-    config, batch = _config(rnnDesc, xDesc.vector_size), xDesc.batch_size
-    rows = batch * xDesc.max_seq_len
-    formula = sizes.sequence_workspace(config, rows, batch, padded=padded, training=training)
-    own = plan(config, rows, training=training, padded=padded).workspace.nbytes
-    return max(formula, own), _reserve(rnnDesc, config, rows) if training else 0
+    return temp_space_nbytes(rnnDesc, xDesc, training=training)
 
 
 @entry
@@ -107,7 +95,7 @@ def miopenGetRNNInputTensorSize(
 ) -> int:
     """Bytes of `x`: all packed rows; with padding, as many rows in each step as in the first."""
     steps = batch_sizes("xDesc", xDesc, seqLen, rnnDesc, length_argument="seqLen")
-    rows = len(steps.batches) * steps.batches[0] if _padded(rnnDesc) else steps.rows
+    rows = len(steps.batches) * steps.batches[0] if is_padded(rnnDesc) else steps.rows
     return rows * steps.vector_size * rnnDesc.itemsize
 
 
@@ -121,20 +109,52 @@ def miopenGetRNNHiddenTensorSize(
     return rows * rnnDesc.hidden_size * rnnDesc.itemsize
 
 
+def check_sequences(argument: str, descriptor: SeqTensorDescriptor, rnnDesc: RNNDescriptor) -> None:
+    """Raise BadParam unless the descriptor has been set, for the RNN's data type."""
+    if descriptor.layout == miopenRNNBaseLayout_t.miopenRNNDataUnknownLayout:
+        raise BadParam(argument, "must have been set by miopenSetRNNDataSeqTensorDescriptor")
+    if descriptor.data_type != rnnDesc.data_type:
+        rule = f"must have the RNN's data type, {rnnDesc.data_type.name}"
+        raise BadParam(argument, rule, descriptor.data_type.name)
+
+
+def workspace_nbytes(rnnDesc: RNNDescriptor, steps: Steps) -> int:
+    """What miopenGetRNNWorkspaceSize answers."""
+    config, rows, padded = _config(rnnDesc, steps.vector_size), steps.rows, is_padded(rnnDesc)
+    own = plan(config, rows, training=True, padded=padded).workspace.nbytes
+    return max(sizes.workspace(config, rows, padded=padded), own)
+
+
+def reserve_nbytes(rnnDesc: RNNDescriptor, input_size: int, rows: int) -> int:
+    """What miopenGetRNNTrainingReserveSize answers."""
+    config = _config(rnnDesc, input_size)
+    compact = rnnDesc.algo != miopenRNNAlgo_t.miopenRNNfundamental
+    own = plan(config, rows, training=True).reserve.nbytes
+    return max(sizes.reserve(config, rows, compact=compact), own)
+
+
+def temp_space_nbytes(
+    rnnDesc: RNNDescriptor, descriptor: SeqTensorDescriptor, *, training: bool
+) -> tuple[int, int]:
+    """What miopenGetRNNTempSpaceSizes answers."""
+    padded = descriptor.layout != miopenRNNBaseLayout_t.miopenRNNDataSeqMajorNotPadded
+    config, batch = _config(rnnDesc, descriptor.vector_size), descriptor.batch_size
+    rows = batch * descriptor.max_seq_len
+    formula = sizes.sequence_workspace(config, rows, batch, padded=padded, training=training)
+    own = plan(config, rows, training=training, padded=padded).workspace.nbytes
+    reserve = reserve_nbytes(rnnDesc, descriptor.vector_size, rows) if training else 0
+    return max(formula, own), reserve
+
+
 def _config(rnnDesc: RNNDescriptor, input_size: int) -> RNNConfig:
     return rnnDesc.config(rnnDesc.hidden_size if rnnDesc.skip_input else input_size)
 
 
-def _padded(rnnDesc: RNNDescriptor) -> bool:
+def is_padded(rnnDesc: RNNDescriptor) -> bool:
+    """Whether x and y of the calls with descriptor arrays are dense, (steps, first batch, vector)."""
     return rnnDesc.padding_mode == miopenRNNPaddingMode_t.miopenRNNIOWithPadding
 
 
 def _check_dtype(rnnDesc: RNNDescriptor, dtype: int) -> None:
     if check_enum("dtype", miopenDataType_t, dtype) != rnnDesc.data_type:
         raise BadParam("dtype", f"must be the RNN's data type, {rnnDesc.data_type.name}", dtype)
-
-
-def _reserve(rnnDesc: RNNDescriptor, config: RNNConfig, rows: int) -> int:
-    compact = rnnDesc.algo != miopenRNNAlgo_t.miopenRNNfundamental
-    own = plan(config, rows, training=True).reserve.nbytes
-    return max(sizes.reserve(config, rows, compact=compact), own)

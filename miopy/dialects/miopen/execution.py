@@ -1,0 +1,272 @@
+"""The passes that take one descriptor per time step: miopenRNNForwardTraining and its family.
+
+x and y are packed, (sum of the batch over all steps, vector), longest sequence first; with
+miopenRNNIOWithPadding they are dense, (steps, first batch, vector), rows that hold no step are not
+written and what they contain does not matter. States are (L * D, batch, H).
+
+Data arguments hold elements of the RNN's type; hx, cx, hy, cy and their gradients may be None in any
+combination. Descriptors may not. Everything is checked, in MIOpen's order, before anything is
+written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence as Array
+from typing import Any
+
+from ...core import sequence as sequences
+from ...errors import BadParam
+from . import runs
+from .descriptors import RNNDescriptor
+from .entry import entry
+from .handle import Handle
+from .passes import (
+    Buffer,
+    Padded,
+    Shapes,
+    run_backward_data,
+    run_backward_weights,
+    run_forward,
+)
+from .queries import is_padded, reserve_nbytes, workspace_nbytes
+from .steps import Steps, batch_sizes
+from .tensor import TensorDescriptor
+
+
+def _check_y(rnnDesc: RNNDescriptor, name: str, descriptors: Any, steps: Steps) -> None:
+    """Raise BadParam unless the descriptors of y, or dy, fit those of x step by step."""
+    y = batch_sizes(name, descriptors, len(steps.batches), rnnDesc)
+    width = rnnDesc.num_directions * rnnDesc.hidden_size
+    if y.vector_size != width:
+        raise BadParam(f"{name}[0]", f"must have vector size {width}, D * H", y.vector_size)
+    for step, (given, wanted) in enumerate(zip(y.batches, steps.batches, strict=True)):
+        if given != wanted:
+            raise BadParam(f"{name}[{step}]", f"must have the batch of x, {wanted}", given)
+
+
+def _shapes(
+    rnnDesc: RNNDescriptor,
+    x_name: str,
+    steps: Steps,
+    state_name: str,
+    state: TensorDescriptor,
+    **states: tuple[TensorDescriptor, Any],
+) -> Shapes:
+    """The shapes of a call. The batch of the states comes from one descriptor, as in MIOpen.
+
+    states   the other descriptors of states, each with its data: those that are used must agree
+    """
+    runs.check_skip(rnnDesc, f"{x_name}[0]", steps.vector_size)
+    batch = runs.state_batch(rnnDesc, state_name, state, steps.batches[0])
+    config = rnnDesc.config(steps.vector_size)
+    for name, (descriptor, value) in states.items():
+        if value is None or ("c" in name and not config.record.has_cell_state):
+            continue
+        given = runs.state_batch(rnnDesc, f"{name}Desc", descriptor, batch)
+        if given != batch:
+            raise BadParam(f"{name}Desc", f"must have the batch of {state_name}, {batch}", given)
+    sequence = sequences.from_batch_sizes(steps.batches, batch)
+    first, count = steps.batches[0], len(steps.batches)
+    packed = Padded(sequence.rows)
+    if is_padded(rnnDesc) and sequence.rows < first * count:
+        packed = Padded(first * count, sequence.rows_of(sequences.SEQ_MAJOR, first))
+    return Shapes(config, sequence, packed, packed)
+
+
+@entry
+@runs.timed
+def miopenRNNForwardTraining(
+    handle: Handle,
+    rnnDesc: RNNDescriptor,
+    sequenceLen: int,
+    xDesc: Array[TensorDescriptor],
+    x: Any,
+    hxDesc: TensorDescriptor,
+    hx: Any,
+    cxDesc: TensorDescriptor,
+    cx: Any,
+    wDesc: TensorDescriptor,
+    w: Any,
+    yDesc: Array[TensorDescriptor],
+    y: Any,
+    hyDesc: TensorDescriptor,
+    hy: Any,
+    cyDesc: TensorDescriptor,
+    cy: Any,
+    workSpace: Any,
+    workSpaceNumBytes: int,
+    reserveSpace: Any,
+    reserveSpaceNumBytes: int,
+) -> None:
+    """y, hy and cy from x, and in the reserve what the backward passes need.
+
+    sequenceLen   steps; xDesc and yDesc hold as many descriptors, {batch, vector} each
+    hy, cy        overwritten; sequences without a step get 0
+    cx, cy        only used by LSTM
+    """
+    runs.refuse_bfloat16(wDesc=wDesc, hyDesc=hyDesc)
+    for name, value in (("x", x), ("w", w), ("y", y)):
+        runs.require(name, value)
+    runs.same_dims(hxDesc=hxDesc, cxDesc=cxDesc, hyDesc=hyDesc, cyDesc=cyDesc)
+    steps = batch_sizes("xDesc", xDesc, sequenceLen, rnnDesc)
+    needed = reserve_nbytes(rnnDesc, steps.vector_size, steps.rows)
+    runs.check_size("reserveSpaceNumBytes", reserveSpaceNumBytes, needed)
+    runs.check_size("workSpaceNumBytes", workSpaceNumBytes, workspace_nbytes(rnnDesc, steps))
+    _check_y(rnnDesc, "yDesc", yDesc, steps)
+    others = {"hx": (hxDesc, hx), "cx": (cxDesc, cx), "cy": (cyDesc, cy)}
+    shapes = _shapes(rnnDesc, "xDesc", steps, "hyDesc", hyDesc, **others)
+    runs.check_weights_type(rnnDesc, "wDesc", wDesc)
+    tensors = {"x": x, "w": w, "hx": hx, "cx": cx, "y": y, "hy": hy, "cy": cy}
+    reserve = Buffer(reserveSpace, reserveSpaceNumBytes)
+    run_forward(handle, rnnDesc, shapes, tensors, Buffer(workSpace, workSpaceNumBytes), reserve)
+
+
+@entry
+@runs.timed
+def miopenRNNForwardInference(
+    handle: Handle,
+    rnnDesc: RNNDescriptor,
+    sequenceLen: int,
+    xDesc: Array[TensorDescriptor],
+    x: Any,
+    hxDesc: TensorDescriptor,
+    hx: Any,
+    cxDesc: TensorDescriptor,
+    cx: Any,
+    wDesc: TensorDescriptor,
+    w: Any,
+    yDesc: Array[TensorDescriptor],
+    y: Any,
+    hyDesc: TensorDescriptor,
+    hy: Any,
+    cyDesc: TensorDescriptor,
+    cy: Any,
+    workSpace: Any,
+    workSpaceNumBytes: int,
+) -> None:
+    """As miopenRNNForwardTraining without reserve and dropout: the same y, hy and cy."""
+    runs.refuse_bfloat16(wDesc=wDesc, hyDesc=hyDesc)
+    for name, value in (("x", x), ("w", w), ("y", y)):
+        runs.require(name, value)
+    runs.same_dims(hxDesc=hxDesc, cxDesc=cxDesc, hyDesc=hyDesc, cyDesc=cyDesc)
+    steps = batch_sizes("xDesc", xDesc, sequenceLen, rnnDesc)
+    runs.check_size("workSpaceNumBytes", workSpaceNumBytes, workspace_nbytes(rnnDesc, steps))
+    _check_y(rnnDesc, "yDesc", yDesc, steps)
+    others = {"hx": (hxDesc, hx), "cx": (cxDesc, cx), "cy": (cyDesc, cy)}
+    shapes = _shapes(rnnDesc, "xDesc", steps, "hyDesc", hyDesc, **others)
+    runs.check_weights_type(rnnDesc, "wDesc", wDesc)
+    tensors = {"x": x, "w": w, "hx": hx, "cx": cx, "y": y, "hy": hy, "cy": cy}
+    run_forward(handle, rnnDesc, shapes, tensors, Buffer(workSpace, workSpaceNumBytes), None)
+
+
+@entry
+@runs.timed
+def miopenRNNBackwardData(
+    handle: Handle,
+    rnnDesc: RNNDescriptor,
+    sequenceLen: int,
+    yDesc: Array[TensorDescriptor],
+    y: Any,
+    dyDesc: Array[TensorDescriptor],
+    dy: Any,
+    dhyDesc: TensorDescriptor,
+    dhy: Any,
+    dcyDesc: TensorDescriptor,
+    dcy: Any,
+    wDesc: TensorDescriptor,
+    w: Any,
+    hxDesc: TensorDescriptor,
+    hx: Any,
+    cxDesc: TensorDescriptor,
+    cx: Any,
+    dxDesc: Array[TensorDescriptor],
+    dx: Any,
+    dhxDesc: TensorDescriptor,
+    dhx: Any,
+    dcxDesc: TensorDescriptor,
+    dcx: Any,
+    workSpace: Any,
+    workSpaceNumBytes: int,
+    reserveSpace: Any,
+    reserveSpaceNumBytes: int,
+) -> None:
+    """dx, dhx and dcx, overwritten, from dy, dhy and dcy.
+
+    y               never read, may be None
+    workSpace       left as miopenRNNBackwardWeights needs it
+    reserveSpace    as miopenRNNForwardTraining left it; not changed, so the call may be repeated
+    """
+    runs.refuse_bfloat16(wDesc=wDesc, cxDesc=cxDesc)
+    for name, value in (("dx", dx), ("w", w), ("dy", dy)):
+        runs.require(name, value)
+    runs.same_dims(
+        dhyDesc=dhyDesc,
+        dcyDesc=dcyDesc,
+        hxDesc=hxDesc,
+        cxDesc=cxDesc,
+        dhxDesc=dhxDesc,
+        dcxDesc=dcxDesc,
+    )
+    if dhxDesc.dims[2] != dcxDesc.dims[2]:
+        raise BadParam("dcxDesc", f"must have dims[2] of dhxDesc, {dhxDesc.dims[2]}", dcxDesc.dims)
+    steps = batch_sizes("dxDesc", dxDesc, sequenceLen, rnnDesc)
+    needed = reserve_nbytes(rnnDesc, steps.vector_size, steps.rows)
+    runs.check_size("workSpaceNumBytes", workSpaceNumBytes, workspace_nbytes(rnnDesc, steps))
+    runs.check_size("reserveSpaceNumBytes", reserveSpaceNumBytes, needed)
+    _check_y(rnnDesc, "yDesc", yDesc, steps)
+    _check_y(rnnDesc, "dyDesc", dyDesc, steps)
+    others = {
+        "dhy": (dhyDesc, dhy),
+        "dcy": (dcyDesc, dcy),
+        "hx": (hxDesc, hx),
+        "cx": (cxDesc, cx),
+        "dcx": (dcxDesc, dcx),
+    }
+    shapes = _shapes(rnnDesc, "dxDesc", steps, "dhxDesc", dhxDesc, **others)
+    runs.check_weights_type(rnnDesc, "wDesc", wDesc)
+    tensors = {"dy": dy, "dhy": dhy, "dcy": dcy, "w": w, "hx": hx, "cx": cx}
+    tensors |= {"dx": dx, "dhx": dhx, "dcx": dcx}
+    reserve = Buffer(reserveSpace, reserveSpaceNumBytes)
+    workspace = Buffer(workSpace, workSpaceNumBytes)
+    run_backward_data(handle, rnnDesc, shapes, tensors, workspace, reserve)
+
+
+@entry
+@runs.timed
+def miopenRNNBackwardWeights(
+    handle: Handle,
+    rnnDesc: RNNDescriptor,
+    sequenceLen: int,
+    xDesc: Array[TensorDescriptor],
+    x: Any,
+    hxDesc: TensorDescriptor,
+    hx: Any,
+    yDesc: Array[TensorDescriptor],
+    y: Any,
+    dwDesc: TensorDescriptor,
+    dw: Any,
+    workSpace: Any,
+    workSpaceNumBytes: int,
+    reserveSpace: Any,
+    reserveSpaceNumBytes: int,
+) -> None:
+    """dw, overwritten, from what the passes before left in workspace and reserve.
+
+    y            never read, may be None
+    workSpace    as miopenRNNBackwardData left it; the call may be repeated
+    """
+    runs.refuse_bfloat16(hxDesc=hxDesc, dwDesc=dwDesc)
+    for name, value in (("x", x), ("dw", dw)):
+        runs.require(name, value)
+    runs.same_dims(hxDesc=hxDesc)
+    steps = batch_sizes("xDesc", xDesc, sequenceLen, rnnDesc)
+    needed = reserve_nbytes(rnnDesc, steps.vector_size, steps.rows)
+    runs.check_size("workSpaceNumBytes", workSpaceNumBytes, workspace_nbytes(rnnDesc, steps))
+    runs.check_size("reserveSpaceNumBytes", reserveSpaceNumBytes, needed)
+    _check_y(rnnDesc, "yDesc", yDesc, steps)
+    shapes = _shapes(rnnDesc, "xDesc", steps, "hxDesc", hxDesc)
+    runs.check_weights_type(rnnDesc, "dwDesc", dwDesc)
+    tensors = {"x": x, "hx": hx, "dw": dw}
+    reserve = Buffer(reserveSpace, reserveSpaceNumBytes)
+    workspace = Buffer(workSpace, workSpaceNumBytes)
+    run_backward_weights(handle, rnnDesc, shapes, tensors, workspace, reserve)
