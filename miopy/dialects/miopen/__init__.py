@@ -9,6 +9,23 @@ for NULL.
 
 from __future__ import annotations
 
+from .descriptors import miopenCreateRNNDescriptor as miopenCreateRNNDescriptor
+from .descriptors import miopenDestroyRNNDescriptor as miopenDestroyRNNDescriptor
+from .descriptors import miopenGetRNNDescriptor as miopenGetRNNDescriptor
+from .descriptors import miopenGetRNNDescriptor_V2 as miopenGetRNNDescriptor_V2
+from .descriptors import miopenGetRNNPaddingMode as miopenGetRNNPaddingMode
+from .descriptors import miopenSetRNNDescriptor as miopenSetRNNDescriptor
+from .descriptors import miopenSetRNNDescriptor_V2 as miopenSetRNNDescriptor_V2
+from .descriptors import miopenSetRNNPaddingMode as miopenSetRNNPaddingMode
+from .dropout import miopenCreateDropoutDescriptor as miopenCreateDropoutDescriptor
+from .dropout import miopenDestroyDropoutDescriptor as miopenDestroyDropoutDescriptor
+from .dropout import miopenDropoutBackward as miopenDropoutBackward
+from .dropout import miopenDropoutForward as miopenDropoutForward
+from .dropout import miopenDropoutGetReserveSpaceSize as miopenDropoutGetReserveSpaceSize
+from .dropout import miopenDropoutGetStatesSize as miopenDropoutGetStatesSize
+from .dropout import miopenGetDropoutDescriptor as miopenGetDropoutDescriptor
+from .dropout import miopenRestoreDropoutDescriptor as miopenRestoreDropoutDescriptor
+from .dropout import miopenSetDropoutDescriptor as miopenSetDropoutDescriptor
 from .handle import miopenCreate as miopenCreate
 from .handle import miopenCreateWithStream as miopenCreateWithStream
 from .handle import miopenDestroy as miopenDestroy
@@ -19,6 +36,27 @@ from .handle import miopenGetStream as miopenGetStream
 from .handle import miopenGetVersion as miopenGetVersion
 from .handle import miopenSetAllocator as miopenSetAllocator
 from .handle import miopenSetStream as miopenSetStream
+from .params import miopenGetRNNLayerBias as miopenGetRNNLayerBias
+from .params import miopenGetRNNLayerBiasOffset as miopenGetRNNLayerBiasOffset
+from .params import miopenGetRNNLayerBiasSize as miopenGetRNNLayerBiasSize
+from .params import miopenGetRNNLayerParam as miopenGetRNNLayerParam
+from .params import miopenGetRNNLayerParamOffset as miopenGetRNNLayerParamOffset
+from .params import miopenGetRNNLayerParamSize as miopenGetRNNLayerParamSize
+from .params import miopenSetRNNLayerBias as miopenSetRNNLayerBias
+from .params import miopenSetRNNLayerParam as miopenSetRNNLayerParam
+from .queries import miopenGetRNNHiddenTensorSize as miopenGetRNNHiddenTensorSize
+from .queries import miopenGetRNNInputTensorSize as miopenGetRNNInputTensorSize
+from .queries import miopenGetRNNParamsDescriptor as miopenGetRNNParamsDescriptor
+from .queries import miopenGetRNNParamsSize as miopenGetRNNParamsSize
+from .queries import miopenGetRNNTempSpaceSizes as miopenGetRNNTempSpaceSizes
+from .queries import miopenGetRNNTrainingReserveSize as miopenGetRNNTrainingReserveSize
+from .queries import miopenGetRNNWorkspaceSize as miopenGetRNNWorkspaceSize
+from .sequence_descriptors import (
+    miopenGetRNNDataSeqTensorDescriptor as miopenGetRNNDataSeqTensorDescriptor,
+)
+from .sequence_descriptors import (
+    miopenSetRNNDataSeqTensorDescriptor as miopenSetRNNDataSeqTensorDescriptor,
+)
 from .tensor import miopenCreateSeqTensorDescriptor as miopenCreateSeqTensorDescriptor
 from .tensor import miopenCreateTensorDescriptor as miopenCreateTensorDescriptor
 from .tensor import miopenDestroySeqTensorDescriptor as miopenDestroySeqTensorDescriptor
@@ -33,6 +71,10 @@ from .tensor import miopenSetNdTensorDescriptorWithLayout as miopenSetNdTensorDe
 from .tensor import miopenSetTensorCastType as miopenSetTensorCastType
 from .tensor import miopenSetTensorDescriptor as miopenSetTensorDescriptor
 from .tensor import miopenSetTensorDescriptorV2 as miopenSetTensorDescriptorV2
+from .tensor_ops import miopenOpTensor as miopenOpTensor
+from .tensor_ops import miopenScaleTensor as miopenScaleTensor
+from .tensor_ops import miopenSetTensor as miopenSetTensor
+from .tensor_ops import miopenTransformTensor as miopenTransformTensor
 from .types import miopenDataType_t as miopenDataType_t
 from .types import miopenMathType_t as miopenMathType_t
 from .types import miopenRNGType_t as miopenRNGType_t
