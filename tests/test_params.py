@@ -135,7 +135,7 @@ def test_D2_set_equals_offset_and_copy(mode, bidirectional):
 
 
 def test_D1_gates_are_numbered_as_documented():
-    """LSTM input, forget, output, new memory: consecutive (H, I) blocks, then the recurrent ones."""
+    """LSTM input, forget, output, new memory: (H, I) blocks in turn, then the recurrent ones."""
     setup = Setup(layers=1)
     assert [setup.offset(0, number) for number in range(8)] == [0, 12, 24, 36, 48, 64, 80, 96]
     biases = [setup.offset(0, number, "Bias") for number in range(8)]
