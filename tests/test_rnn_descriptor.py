@@ -270,9 +270,10 @@ def test_padding_marker_is_copied_in_and_out(data_type, dtype):
     assert read[0] == -1.25
 
 
-def test_padding_marker_may_be_an_address():
+def test_padding_marker_may_be_an_address_or_a_float():
     marker = np.array([3.5], np.float32)
     assert sequence(paddingMarker=marker.ctypes.data).padding_marker == 3.5
+    assert sequence(paddingMarker=3.5).padding_marker == 3.5
 
 
 def test_absent_padding_marker_is_not_written():

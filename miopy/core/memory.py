@@ -11,7 +11,7 @@ import ctypes
 import math
 from collections.abc import Iterable, Sequence
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 
@@ -43,6 +43,31 @@ class _Memory(NamedTuple):
     writable: bool
     contiguous: bool
     devices: tuple[str, ...]
+
+
+@overload
+def address_of(
+    argument: str,
+    value: Any,
+    *,
+    nbytes: int,
+    dtype: str | None = ...,
+    writable: bool = ...,
+    device: str = ...,
+) -> int: ...
+
+
+@overload
+def address_of(
+    argument: str,
+    value: Any,
+    *,
+    nbytes: int,
+    dtype: str | None = ...,
+    writable: bool = ...,
+    optional: bool,
+    device: str = ...,
+) -> int | None: ...
 
 
 def address_of(

@@ -10,6 +10,7 @@ from ...core.memory import address_of
 from ...errors import BadParam
 from .entry import check_integer, check_integers, entry
 from .tensor import SeqTensorDescriptor
+from .tensor_ops import scalar
 from .types import DATA_TYPES, check_enum, miopenDataType_t, miopenRNNBaseLayout_t
 
 # How `struct` spells one value of the types that can be padded.
@@ -34,8 +35,8 @@ def miopenSetRNNDataSeqTensorDescriptor(
     """Describe a batch of sequences.
 
     sequenceLenArray   batchSize lengths in 0 ... maxSequenceLen; for SeqMajorNotPadded descending
-    paddingMarker      None, or one value of dataType in host memory, copied: what RNN calls write
-                       to the padding of y and dx
+    paddingMarker      what RNN calls write to the padding of y and dx: None, a float, or host
+                       memory that holds one value of dataType, copied
 
     MIOpen crashes on a NULL sequenceLenArray and does not check upper bound and order; here each is
     BadParam.
@@ -94,10 +95,9 @@ def _check_lengths(layout: miopenRNNBaseLayout_t, lengths: tuple[int, ...], step
 
 def _read_marker(data_type: miopenDataType_t, value: Any) -> float:
     if data_type not in MARKER_FORMATS:
-        raise BadParam("paddingMarker", f"must be NULL for {data_type.name}")
-    name, itemsize = DATA_TYPES[data_type]
-    address = address_of("paddingMarker", value, nbytes=itemsize, dtype=name)
-    marker: float = struct.unpack(MARKER_FORMATS[data_type], ctypes.string_at(address, itemsize))[0]
+        raise BadParam("paddingMarker", f"must be NULL for {data_type.name}", value)
+    stored = scalar("paddingMarker", value, DATA_TYPES[data_type].name)
+    marker: float = struct.unpack(MARKER_FORMATS[data_type], stored)[0]
     return marker
 
 
