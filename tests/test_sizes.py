@@ -307,74 +307,12 @@ def test_no_layers_need_nothing_and_have_no_descriptor():
         )
 
 
-ARRAY_QUERIES = [
-    (mi.miopenGetRNNWorkspaceSize, "sequenceLen"),
-    (mi.miopenGetRNNTrainingReserveSize, "sequenceLen"),
-    (mi.miopenGetRNNInputTensorSize, "seqLen"),
-    (mi.miopenGetRNNHiddenTensorSize, "seqLen"),
-]
-
-
 def refused(function, *arguments):
     with pytest.raises(BadParam) as caught:
         function(*arguments)
     assert caught.value.status == mi.miopenStatusBadParm
     assert caught.value.function == function.__name__
     return caught.value.argument
-
-
-@pytest.mark.parametrize(("function", "length"), ARRAY_QUERIES)
-@pytest.mark.parametrize("count", [0, -1, 1.5, None])
-def test_number_of_steps_must_be_positive(function, length, count):
-    rnn = Rnn(LSTM, 1, 3, 4)
-    assert refused(function, rnn.handle, rnn.rnn, count, rnn.steps([2, 1])) == length
-
-
-@pytest.mark.parametrize(("function", "length"), ARRAY_QUERIES)
-def test_only_the_first_steps_are_read(function, length):
-    rnn = Rnn(LSTM, 1, 3, 4)
-    x_desc = [*rnn.steps([3, 2]), None]
-    assert function(rnn.handle, rnn.rnn, 2, x_desc) == rnn.query(function, [3, 2])
-
-
-def destroyed_tensor():
-    descriptor = tensor(FLOAT, [3, 3])
-    mi.miopenDestroyTensorDescriptor(descriptor)
-    return descriptor
-
-
-@pytest.mark.parametrize(("function", "length"), ARRAY_QUERIES)
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda: None,
-        lambda: tensor(FLOAT, [3, 4]),  # another vector size
-        lambda: tensor(FLOAT, [4, 3]),  # a growing batch
-        lambda: tensor(FLOAT, [3]),
-        lambda: tensor(HALF, [3, 3]),
-        mi.miopenCreateTensorDescriptor,
-        destroyed_tensor,
-    ],
-)
-def test_bad_step_is_named(function, length, make):
-    rnn = Rnn(LSTM, 1, 3, 4)
-    x_desc = [tensor(FLOAT, [3, 3]), make(), tensor(FLOAT, [1, 3])]
-    assert refused(function, rnn.handle, rnn.rnn, 3, x_desc) == "xDesc[1]"
-
-
-@pytest.mark.parametrize(("function", "length"), ARRAY_QUERIES)
-@pytest.mark.parametrize("x_desc", [None, "one", "short"])
-def test_descriptors_must_be_a_long_enough_array(function, length, x_desc):
-    rnn = Rnn(LSTM, 1, 3, 4)
-    one = tensor(FLOAT, [3, 3])
-    value = {"one": one, "short": [one]}.get(x_desc)
-    assert refused(function, rnn.handle, rnn.rnn, 2, value).startswith("xDesc")
-
-
-def test_extra_dims_are_ignored():
-    rnn = Rnn(LSTM, 1, 3, 4)
-    x_desc = [tensor(FLOAT, [2, 3, 1, 1, 1])]
-    assert mi.miopenGetRNNInputTensorSize(rnn.handle, rnn.rnn, 1, x_desc) == 24
 
 
 @pytest.mark.parametrize(
