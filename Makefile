@@ -1,0 +1,61 @@
+# On a fresh machine `make demo` or `make test` is all: each makes .venv and installs what it needs.
+
+PYTHON ?= python3
+VENV ?= .venv
+ARGS ?=
+
+RUN := $(VENV)/bin/python
+BUILD_INPUTS := pyproject.toml setup.py tools/build_host.py \
+                $(shell find miopy/kernels -name '*.h' -o -name '*.c' -o -name '*.inc')
+C_FILES := $(shell find include miopy/kernels tests -name '*.h' -o -name '*.c' -o -name '*.cpp')
+
+.DELETE_ON_ERROR:
+.PHONY: help demo test lint format test-peers bench build clean
+
+help:
+	@echo 'make demo        train a character model on the documentation of Python; ARGS=--help'
+	@echo 'make test        run the tests; ARGS="-k name" selects'
+	@echo 'make lint        check style and types; make format repairs style'
+	@echo 'make test-peers  compare with torch on the CPU'
+	@echo 'make bench       time against torch on the CPU'
+	@echo 'make build       a source distribution and a wheel in dist/'
+	@echo 'make clean       remove everything that was built, .venv included'
+
+demo: $(VENV)/installed-demo
+	$(RUN) -m miopy demo $(ARGS)
+
+test: $(VENV)/installed-test
+	$(RUN) -m pytest $(ARGS)
+
+lint: $(VENV)/installed-test
+	$(RUN) -m ruff check
+	$(RUN) -m ruff format --check
+	$(VENV)/bin/clang-format --dry-run --Werror $(C_FILES)
+	$(RUN) -m mypy
+
+format: $(VENV)/installed-test
+	$(RUN) -m ruff check --fix
+	$(RUN) -m ruff format
+	$(VENV)/bin/clang-format -i $(C_FILES)
+
+test-peers: $(VENV)/installed-peers
+	$(RUN) -m pytest -m peers $(ARGS)
+
+bench: $(VENV)/installed-peers
+	$(RUN) tools/bench.py $(ARGS)
+
+build: $(RUN)
+	$(RUN) -m pip install --quiet build
+	$(RUN) -m build
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info miopy/backends/_host.c miopy/backends/_host*.so
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# Each extra has a stamp that is older than a changed kernel, so that kernels are rebuilt.
+$(VENV)/installed-%: $(BUILD_INPUTS) | $(RUN)
+	$(RUN) -m pip install --quiet --editable '.[$*]'
+	touch $@
+
+$(RUN):
+	$(PYTHON) -m venv $(VENV)

@@ -1,0 +1,55 @@
+"""`python -m miopy COMMAND`: see USAGE."""
+
+from __future__ import annotations
+
+import runpy
+import sys
+
+from . import carried
+
+USAGE = """\
+usage: python -m miopy COMMAND [options]
+
+  demo       train a character model through the MIOpen API; --help lists its options
+  selftest   compare every kind of RNN with float64 arithmetic on this machine
+  info       print versions, settings, backends and why one is missing
+"""
+
+
+def demo(arguments: list[str]) -> int:
+    script = str(carried("examples") / "char_rnn.py")
+    sys.argv = [script, *arguments]
+    runpy.run_path(script, run_name="__main__")
+    return 0
+
+
+def selftest(arguments: list[str]) -> int:
+    from . import selftest
+
+    return selftest.main(arguments)
+
+
+def info(arguments: list[str]) -> int:
+    from . import info
+
+    return info.main(arguments)
+
+
+COMMANDS = {command.__name__: command for command in (demo, selftest, info)}
+
+
+def main(arguments: list[str]) -> int:
+    """Run one command and return its exit code; 2 if there is no such command."""
+    name = arguments[0] if arguments else ""
+    if name in ("-h", "--help"):
+        print(USAGE, end="")
+        return 0
+    if name not in COMMANDS:
+        got = f"unknown command {name!r}" if name else "a command is needed"
+        print(f"miopy: {got}\n\n{USAGE}", end="", file=sys.stderr)
+        return 2
+    return COMMANDS[name](arguments[1:])
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

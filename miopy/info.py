@@ -1,0 +1,72 @@
+"""What this installation is made of: the first thing to put into a bug report."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+import sysconfig
+from collections.abc import Callable
+from importlib import metadata
+
+from . import __version__, get_include
+from .backends import NAMES, why_missing
+
+
+def _version(distribution: str) -> str:
+    try:
+        return metadata.version(distribution)
+    except metadata.PackageNotFoundError:
+        return "not installed"
+
+
+def _processors() -> str:
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return f"{usable} usable of {os.cpu_count()} ({platform.machine()})"
+
+
+def _backend(name: str) -> str:
+    reason = why_missing(name)
+    return f"missing: {reason}" if reason else "available"
+
+
+def _compiler() -> str:
+    return f"{sysconfig.get_config_var('CC')} ({platform.python_compiler()})"
+
+
+def _attempt(question: Callable[..., str], *arguments: str) -> str:
+    """The answer, or why there is none: a broken installation is when this report is needed."""
+    try:
+        return question(*arguments)
+    except Exception as error:
+        return f"unknown ({type(error).__name__}: {error})"
+
+
+def report() -> dict[str, str]:
+    """Label and value of every line. Never raises."""
+    lines = {
+        "miopy": f"{__version__} in {os.path.dirname(__file__)}",
+        "headers": _attempt(get_include),
+        "Python": f"{platform.python_version()} ({sys.executable})",
+        "compiler": _attempt(_compiler),
+        "system": _attempt(platform.platform),
+        "processors": _attempt(_processors),
+    }
+    for distribution in ("numpy", "cffi", "cupy-cuda12x", "cupy-cuda13x"):
+        lines[distribution] = _attempt(_version, distribution)
+    for backend in NAMES:
+        lines[f"backend {backend}"] = _attempt(_backend, backend)
+    settings = {key: value for key, value in os.environ.items() if key.startswith("MIOPY_")}
+    return lines | dict(sorted(settings.items()))
+
+
+def main(arguments: list[str]) -> int:
+    """Print the report; takes no arguments."""
+    if arguments:
+        print(f"miopy info: takes no arguments, got {' '.join(arguments)}", file=sys.stderr)
+        return 2
+    lines = report()
+    width = max(map(len, lines))
+    for label, value in lines.items():
+        print(f"{label:{width}}  {value}")
+    return 0
