@@ -1,0 +1,184 @@
+"""The architecture picture as a test: who may import whom, and how large things may grow."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = ROOT / "miopy"
+
+# What each floor may import of miopy, as prefixes of module names without the leading "miopy.".
+MAY_IMPORT = {
+    "errors": (),
+    "core": ("errors", "core"),
+    "backends": ("errors", "core.backend", "core.cells", "core.config"),
+    "dialects": ("errors", "core", "backends"),
+}
+# What each floor may import from outside the standard library.
+MAY_USE = {
+    "errors": set(),
+    "core": {"numpy"},
+    "backends": {"numpy", "cffi", "cupy"},
+    "dialects": {"numpy"},
+}
+# A module of the core imports only modules of the rows above its own.
+CORE_ORDER = (
+    {"cells", "space", "sequence", "memory"},
+    {"backend", "config"},
+    {"layout", "plan"},
+    {"forward", "backward_data", "backward_weights"},
+)
+
+MAX_FILE_LINES = 400
+MAX_FUNCTION_LINES = 60
+LONG_FILES = {
+    "include/miopen/miopen.h": "a header is a contract: one file per vendor path",
+}
+LONG_FUNCTIONS: dict[str, str] = {}
+
+MODULES = {
+    ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
+    for path in sorted(PACKAGE.rglob("*.py"))
+}
+SOURCES = sorted(
+    path
+    for folder in ("miopy", "tests", "tools", "examples", "include")
+    for pattern in ("*.py", "*.h", "*.c", "*.cpp", "*.inc")
+    for path in (ROOT / folder).rglob(pattern)
+    if path.name != "_host.c"  # generated
+)
+
+
+def imports_of(name: str) -> set[str]:
+    """Absolute names of the modules that a module of miopy imports, at any depth of its code."""
+    path = MODULES[name]
+    package = name if path.name == "__init__.py" else name.rpartition(".")[0]
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                parents = package.split(".")[: len(package.split(".")) - node.level + 1]
+                base = ".".join([*parents, *filter(None, [node.module])])
+            for alias in node.names:
+                member = f"{base}.{alias.name}"
+                found.add(member if member in MODULES else base)
+    return found - {name}
+
+
+def test_a_relative_import_is_resolved():
+    assert {"miopy.errors", "miopy.core.cells"} <= imports_of("miopy.core.config")
+
+
+def allowed_inside(importer: str, target: str) -> bool:
+    """Whether a module of miopy may import another; names without the leading "miopy."."""
+    floor = importer.split(".")[0]
+    if floor not in MAY_IMPORT:  # miopy itself and its commands see everything
+        return True
+    if floor == "dialects":
+        own = ".".join(importer.split(".")[:2])
+        if target == own or target.startswith(f"{own}."):
+            return True
+    if target == floor == "backends":
+        return True
+    return any(target == may or target.startswith(f"{may}.") for may in MAY_IMPORT[floor])
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_imports_point_down(name):
+    importer = name.removeprefix("miopy").lstrip(".")
+    floor = importer.split(".")[0]
+    for target in imports_of(name):
+        top = target.split(".")[0]
+        if top == "miopy":
+            inside = target.removeprefix("miopy").lstrip(".")
+            assert allowed_inside(importer, inside), f"{name} must not import {target}"
+        elif top not in sys.stdlib_module_names:
+            assert top in MAY_USE.get(floor, {"numpy"}), f"{name} must not import {target}"
+
+
+@pytest.mark.parametrize("name", [name for name in MODULES if name.startswith("miopy.core.")])
+def test_the_core_is_in_layers(name):
+    rank = {module: row for row, modules in enumerate(CORE_ORDER) for module in modules}
+    module = name.removeprefix("miopy.core.")
+    assert module in rank, f"{module} needs a place in CORE_ORDER"
+    for target in imports_of(name):
+        if target.startswith("miopy.core."):
+            other = target.removeprefix("miopy.core.")
+            assert rank[other] < rank[module], f"{module} must not import {other}"
+
+
+def test_dialects_take_backends_only_by_name():
+    for name in MODULES:
+        if name.startswith("miopy.dialects."):
+            assert not {
+                target for target in imports_of(name) if target.startswith("miopy.backends.")
+            }, name
+
+
+def test_the_oracle_knows_nothing_of_miopy():
+    for path in ROOT.glob("tests/oracle*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Import):
+                tops = {alias.name.split(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom):
+                tops = {(node.module or "").split(".")[0]}
+            else:
+                continue
+            assert tops <= {"numpy"} | sys.stdlib_module_names, path.name
+
+
+def includes_of(path: Path) -> list[str]:
+    return re.findall(r'^\s*#\s*include\s*["<]([^">]+)', path.read_text(), re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    "path", sorted(PACKAGE.glob("kernels/cells/*.h")), ids=lambda path: path.name
+)
+def test_a_cell_includes_nothing(path):
+    assert includes_of(path) == []
+
+
+@pytest.mark.parametrize("path", sorted(PACKAGE.glob("kernels/*.c")), ids=lambda path: path.name)
+def test_a_portable_kernel_includes_its_target_and_cells(path):
+    for included in includes_of(path):
+        assert included in ("target.h", "storage.h") or included.startswith("cells/"), included
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_file_is_short(path):
+    name = str(path.relative_to(ROOT))
+    lines = len(path.read_text().splitlines())
+    assert (lines > MAX_FILE_LINES) == (name in LONG_FILES), f"{name} has {lines} lines"
+
+
+def functions_of(path: Path) -> dict[str, int]:
+    """Lines of each function of a source file, from its name to its end."""
+    text = path.read_text()
+    if path.suffix == ".py":
+        return {
+            node.name: node.end_lineno - node.lineno + 1
+            for node in ast.walk(ast.parse(text))
+            if isinstance(node, ast.FunctionDef)
+        }
+    bodies = re.finditer(r"^([^\n]*)\n\{\n.*?^\}", text, re.MULTILINE | re.DOTALL)
+    return {body[1]: body[0].count("\n") + 1 for body in bodies}
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_functions_are_short(path):
+    for function, lines in functions_of(path).items():
+        name = f"{path.relative_to(ROOT)}: {function}"
+        assert (lines > MAX_FUNCTION_LINES) == (name in LONG_FUNCTIONS), f"{name}: {lines} lines"
+
+
+def test_every_exception_still_exists():
+    names = {str(path.relative_to(ROOT)) for path in SOURCES}
+    assert set(LONG_FILES) <= names

@@ -1,0 +1,61 @@
+"""What `import miopy` needs and gives, in a fresh interpreter."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import miopy
+
+
+def run_python(code: str) -> str:
+    """Standard output of a new interpreter that can import no CuPy."""
+    block = "import sys\nsys.modules['cupy'] = None\n"
+    return subprocess.run(
+        [sys.executable, "-c", block + code], check=True, capture_output=True, text=True
+    ).stdout
+
+
+def test_import_needs_neither_cupy_nor_numpy():
+    loaded = run_python("import miopy; print(*sys.modules)").split()
+    assert not {"numpy", "cffi", "miopy.backends", "miopy.dialects"} & set(loaded)
+
+
+def test_a_dialect_is_an_attribute_and_works_without_cupy():
+    out = run_python("from miopy import miopen; print(miopen.miopenLSTM, miopen.__name__)")
+    assert out.split()[1:] == ["miopy.dialects.miopen"]
+
+
+def test_the_default_backend_works_without_cupy():
+    assert run_python("from miopy import backends; print(backends.get().name)").strip() == "host"
+
+
+def test_an_unknown_dialect_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="nonesuch"):
+        miopy.nonesuch  # noqa: B018
+
+
+def test_dialects_are_listed():
+    assert "miopen" in dir(miopy)
+
+
+def test_headers_are_found():
+    assert (Path(miopy.get_include()) / "miopen" / "miopen.h").is_file()
+
+
+@pytest.mark.parametrize("arguments", [["fly"], []])
+def test_an_unknown_command_exits_2_and_names_the_commands(arguments):
+    done = subprocess.run(
+        [sys.executable, "-m", "miopy", *arguments], capture_output=True, text=True
+    )
+    assert done.returncode == 2
+    assert "demo" in done.stderr and "selftest" in done.stderr and "info" in done.stderr
+
+
+def test_info_says_why_a_backend_is_missing():
+    out = run_python("from miopy import info; info.main([])")
+    assert "backend host" in out
+    assert "missing: " in next(line for line in out.splitlines() if line.startswith("backend cuda"))
