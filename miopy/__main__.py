@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import runpy
+import importlib
 import sys
 
 from . import carried
@@ -17,10 +17,9 @@ usage: python -m miopy COMMAND [options]
 
 
 def demo(arguments: list[str]) -> int:
-    script = str(carried("examples") / "char_rnn.py")
-    sys.argv = [script, *arguments]
-    runpy.run_path(script, run_name="__main__")
-    return 0
+    sys.path.insert(0, str(carried("examples")))
+    char_rnn = importlib.import_module("char_rnn")
+    return char_rnn.main(arguments)
 
 
 def selftest(arguments: list[str]) -> int:
