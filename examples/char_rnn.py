@@ -159,17 +159,18 @@ def plot_losses(training: Training, path: Path) -> None:
     losses = np.array(training.losses)
     steps = np.arange(1, len(losses) + 1)
     window = max(1, len(losses) // 20)
+    centre = slice((window - 1) // 2, len(losses) - window // 2)
     smooth = np.convolve(losses, np.ones(window) / window, mode="valid")
     held_out = sorted(training.held_out.items())
     figure = Figure(figsize=(8, 4.5), layout="constrained")
     axes = figure.subplots()
     axes.plot(steps, losses, color="#9ecae1", linewidth=0.8, label="minibatch")
-    axes.plot(steps[window - 1 :], smooth, color="#08519c", label=f"mean of {window} minibatches")
+    axes.plot(steps[centre], smooth, color="#08519c", label=f"mean of {window} minibatches")
     axes.plot(*zip(*held_out, strict=True), "o-", color="#d94801", markersize=4, label="held out")
-    style = {"textcoords": "offset points", "ha": "right", "color": "#d94801"}
-    axes.annotate(f"{held_out[-1][1]:.3f}", held_out[-1], (0, -14), **style)
-    title = f"{training.options['mode']}, {training.options['hidden']} units"
-    axes.set(title=title, xlabel="step", ylabel="nats per character", xlim=(0, None))
+    title = f"{training.options['mode']}, {training.options['hidden']} units: held-out loss"
+    title += f" {held_out[-1][1]:.3f} nats per character after {training.step} steps"
+    axes.set_title(title, fontsize="medium", loc="left")
+    axes.set(xlabel="step", ylabel="nats per character", xlim=(0, None))
     axes.grid(alpha=0.3)
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(frameon=False)

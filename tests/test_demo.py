@@ -1,0 +1,115 @@
+"""The demo: it trains, repeats itself to the last bit, and continues where it stopped."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+SMALL = ("--hidden", "8", "--batch", "3", "--length", "7")
+
+
+def demo(output: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "miopy", "demo", "--output", str(output), *options]
+    return subprocess.run(command, capture_output=True, text=True)
+
+
+def checkpoint(output: Path) -> dict[str, np.ndarray]:
+    with np.load(output / "char_rnn.npz") as stored:
+        return dict(stored)
+
+
+def assert_same(a: Path, b: Path) -> None:
+    """Every parameter, moment, loss and random state of two checkpoints is equal."""
+    first, second = checkpoint(a), checkpoint(b)
+    assert first.keys() == second.keys()
+    for name in first:
+        np.testing.assert_array_equal(first[name], second[name], err_msg=name)
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """A short training, uninterrupted, and what it printed."""
+    output = tmp_path_factory.mktemp("trained")
+    done = demo(output, *SMALL, "--steps", "6")
+    assert done.returncode == 0, done.stderr
+    return output, done.stdout
+
+
+def test_it_leaves_a_checkpoint_a_picture_and_a_sample(trained):
+    output, printed = trained
+    assert {path.name for path in output.iterdir()} == {"char_rnn.npz", "char_rnn.png"}
+    assert (output / "char_rnn.png").read_bytes().startswith(b"\x89PNG")
+    assert "generated text" in printed and "nats per character" in printed
+
+
+def test_the_same_seed_gives_the_same_training(trained, tmp_path):
+    output, printed = trained
+    again = demo(tmp_path, *SMALL, "--steps", "6")
+    assert_same(output, tmp_path)
+    assert final_loss(again.stdout) == final_loss(printed)
+
+
+def test_another_seed_gives_another_training(trained, tmp_path):
+    other = demo(tmp_path, *SMALL, "--steps", "6", "--seed", "1")
+    assert final_loss(other.stdout) != final_loss(trained[1])
+
+
+def test_a_resumed_training_equals_an_uninterrupted_one(trained, tmp_path):
+    output, printed = trained
+    assert demo(tmp_path, *SMALL, "--steps", "2").returncode == 0
+    resumed = demo(tmp_path, "--resume", "--steps", "6")
+    assert_same(output, tmp_path)
+    assert final_loss(resumed.stdout) == final_loss(printed)
+
+
+def final_loss(printed: str) -> str:
+    """As printed, with all its digits."""
+    return next(line for line in printed.splitlines() if line.startswith("held-out loss"))
+
+
+@pytest.mark.parametrize("mode", ["gru", "tanh"])
+def test_other_modes_train(mode, tmp_path):
+    done = demo(tmp_path, *SMALL, "--mode", mode, "--steps", "2")
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    "options, told",
+    [
+        (("--hidden", "0"), "--hidden: must be a whole number above 0, got '0'"),
+        (("--dropout", "1"), "--dropout: must be a number from 0 to below 1, got '1'"),
+        (("--mode", "elman"), "invalid choice: 'elman'"),
+        (("--resume",), "No such file"),
+    ],
+)
+def test_a_bad_option_is_named(options, told, tmp_path):
+    done = demo(tmp_path, *options)
+    assert done.returncode != 0
+    assert told in done.stderr and "Traceback" not in done.stderr
+
+
+def test_options_that_contradict_the_checkpoint_are_refused(trained):
+    done = demo(trained[0], "--resume", "--hidden", "16")
+    assert done.returncode != 0
+    assert "the checkpoint has --hidden 8, got 16" in done.stderr
+
+
+def test_ctrl_c_saves_a_checkpoint_that_resumes(tmp_path):
+    command = [sys.executable, "-m", "miopy", "demo", "--output", str(tmp_path), *SMALL]
+    process = subprocess.Popen([*command, "--steps", "1000000"], stdout=subprocess.PIPE, text=True)
+    # The first checkpoint shows that training is under way.
+    while not (tmp_path / "char_rnn.npz").exists():
+        assert process.poll() is None
+    os.kill(process.pid, signal.SIGINT)
+    printed, _ = process.communicate()
+    assert process.returncode == 130
+    assert "--resume continues" in printed
+    step = int(str(checkpoint(tmp_path)["facts"]).split('"step": ')[1].split(",")[0])
+    resumed = demo(tmp_path, "--resume", "--steps", str(step + 1))
+    assert f"after step {step + 1}:" in resumed.stdout

@@ -1,0 +1,97 @@
+"""The support table of README.md: every cell is the outcome of running it.
+
+    python tools/support_table.py           print the table
+    python tools/support_table.py --write   put it into README.md
+    python tools/support_table.py --check   exit 1 if README.md has another one
+
+A cell names the types for which all passes agree with the float64 reference of the tests.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import os
+import sys
+from pathlib import Path
+
+from miopy import backends
+from miopy.errors import NotSupported
+
+ROOT = Path(__file__).resolve().parent.parent
+README = ROOT / "README.md"
+BEGIN, END = "<!-- support table -->\n", "<!-- end of support table -->\n"
+
+sys.path.insert(0, str(ROOT / "tests"))
+cases = importlib.import_module("cases")
+harness = importlib.import_module("harness")
+
+MODES = {"relu": "ReLU", "tanh": "tanh", "lstm": "LSTM", "gru": "GRU"}
+DIRECTIONS = {1: "uni", 2: "bi"}
+DTYPES = {"float32": "float", "float16": "half"}
+LAYOUTS = {
+    cases.PACKED: "packed",
+    cases.PADDED: "padded",
+    cases.SEQ_PACKED: "Seq packed",
+    cases.SEQ_PADDED: "Seq padded",
+    cases.BATCH_PADDED: "Seq batch-major",
+}
+SORTED, UNSORTED = (5, 3, 1), (3, 0, 5)
+
+
+def works(mode: str, directions: int, dtype: str, layout: str) -> bool:
+    """Whether two layers with bias give what the reference gives, in all passes."""
+    unsorted = layout in (cases.SEQ_PADDED, cases.BATCH_PADDED)
+    lengths = UNSORTED if unsorted else SORTED
+    case = cases.Case(
+        mode, lengths, num_layers=2, num_directions=directions, dtype=dtype, layout=layout
+    )
+    try:
+        harness.check(case)
+    except (AssertionError, NotSupported):
+        return False
+    return True
+
+
+def cell(backend: str, mode: str, directions: int, layout: str) -> str:
+    if importlib.util.find_spec(f"miopy.backends.{backend}") is None:
+        return "not yet"
+    os.environ["MIOPY_BACKEND"] = backend
+    passed = [name for dtype, name in DTYPES.items() if works(mode, directions, dtype, layout)]
+    return ", ".join(passed) or "no"
+
+
+def table() -> str:
+    """The table in Markdown."""
+    header = ["backend", "mode", "direction", *LAYOUTS.values()]
+    lines = [header, ["---"] * len(header)]
+    for backend in backends.NAMES:
+        for mode, mode_name in MODES.items():
+            for directions, direction in DIRECTIONS.items():
+                cells = [cell(backend, mode, directions, layout) for layout in LAYOUTS]
+                lines.append([backend, mode_name, direction, *cells])
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(description="The support table of README.md.")
+    action = parser.add_mutually_exclusive_group()
+    action.add_argument("--write", action="store_true", help="put the table into README.md")
+    action.add_argument("--check", action="store_true", help="exit 1 if README.md differs")
+    chosen = parser.parse_args(arguments)
+    before, rest = README.read_text().split(BEGIN)
+    present, after = rest.split(END)
+    current = table()
+    if chosen.check:
+        if present != current:
+            print(f"README.md has another support table; this is what runs:\n\n{current}")
+        return int(present != current)
+    if chosen.write:
+        README.write_text(before + BEGIN + current + END + after)
+    else:
+        print(current, end="")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
