@@ -26,16 +26,14 @@ MAY_USE = {
     "backends": {"numpy", "cffi", "cupy"},
     "dialects": {"numpy"},
 }
-# A module of the core imports only modules of the rows above its own.
+# A module of the core imports only modules before it.
 CORE_ORDER = (
-    {"cells", "space", "sequence", "memory"},
-    {"backend", "config"},
-    {"layout", "plan"},
-    {"forward", "backward_data", "backward_weights"},
+    *("cells", "space", "sequence", "dlpack", "memory", "config", "layout", "backend", "plan"),
+    *("forward", "backward_data", "backward_weights"),
 )
 
 MAX_FILE_LINES = 400
-MAX_FUNCTION_LINES = 60
+MAX_FUNCTION_LINES = 50
 LONG_FILES = {
     "include/miopen/miopen.h": "a header is a contract: one file per vendor path",
 }
@@ -86,8 +84,8 @@ def allowed_inside(importer: str, target: str) -> bool:
         own = ".".join(importer.split(".")[:2])
         if target == own or target.startswith(f"{own}."):
             return True
-    if target == floor == "backends":
-        return True
+    if floor == "backends" and target in ("backends", importer.replace(".", "._")):
+        return True  # what backends share, and a backend's own compiled kernels
     return any(target == may or target.startswith(f"{may}.") for may in MAY_IMPORT[floor])
 
 
@@ -105,14 +103,14 @@ def test_imports_point_down(name):
 
 
 @pytest.mark.parametrize("name", [name for name in MODULES if name.startswith("miopy.core.")])
-def test_the_core_is_in_layers(name):
-    rank = {module: row for row, modules in enumerate(CORE_ORDER) for module in modules}
+def test_the_core_is_ordered(name):
     module = name.removeprefix("miopy.core.")
-    assert module in rank, f"{module} needs a place in CORE_ORDER"
+    assert module in CORE_ORDER, f"{module} needs a place in CORE_ORDER"
     for target in imports_of(name):
         if target.startswith("miopy.core."):
             other = target.removeprefix("miopy.core.")
-            assert rank[other] < rank[module], f"{module} must not import {other}"
+            earlier = CORE_ORDER.index(other) < CORE_ORDER.index(module)
+            assert earlier, f"{module} must not import {other}"
 
 
 def test_dialects_take_backends_only_by_name():
@@ -160,16 +158,22 @@ def test_a_file_is_short(path):
 
 
 def functions_of(path: Path) -> dict[str, int]:
-    """Lines of each function of a source file, from its name to its end."""
+    """Lines of each function's body, without signature and docstring."""
     text = path.read_text()
     if path.suffix == ".py":
         return {
-            node.name: node.end_lineno - node.lineno + 1
+            node.name: node.end_lineno - first_statement(node).lineno + 1
             for node in ast.walk(ast.parse(text))
             if isinstance(node, ast.FunctionDef)
         }
-    bodies = re.finditer(r"^([^\n]*)\n\{\n.*?^\}", text, re.MULTILINE | re.DOTALL)
-    return {body[1]: body[0].count("\n") + 1 for body in bodies}
+    bodies = re.finditer(r"^([^\n]*)\n\{\n(.*?)^\}", text, re.MULTILINE | re.DOTALL)
+    return {body[1]: body[2].count("\n") for body in bodies}
+
+
+def first_statement(function: ast.FunctionDef) -> ast.stmt:
+    """The first one after the docstring, or the docstring where it is all there is."""
+    has_more = ast.get_docstring(function) is not None and len(function.body) > 1
+    return function.body[1 if has_more else 0]
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
