@@ -21,27 +21,27 @@ help:
 	@echo 'make build       a source distribution and a wheel in dist/'
 	@echo 'make clean       remove everything that was built, .venv included'
 
-demo: $(VENV)/installed-demo
+demo: $(VENV)/with-demo
 	$(RUN) -m miopy demo $(ARGS)
 
-test: $(VENV)/installed-test
+test: $(VENV)/with-test
 	$(RUN) -m pytest $(ARGS)
 
-lint: $(VENV)/installed-test
+lint: $(VENV)/with-test
 	$(RUN) -m ruff check
 	$(RUN) -m ruff format --check
 	$(VENV)/bin/clang-format --dry-run --Werror $(C_FILES)
 	$(RUN) -m mypy
 
-format: $(VENV)/installed-test
+format: $(VENV)/with-test
 	$(RUN) -m ruff check --fix
 	$(RUN) -m ruff format
 	$(VENV)/bin/clang-format -i $(C_FILES)
 
-test-peers: $(VENV)/installed-peers
+test-peers: $(VENV)/with-peers
 	$(RUN) -m pytest -m peers $(ARGS)
 
-bench: $(VENV)/installed-peers
+bench: $(VENV)/with-peers
 	$(RUN) tools/bench.py $(ARGS)
 
 build: $(RUN)
@@ -52,9 +52,14 @@ clean:
 	rm -rf $(VENV) build dist *.egg-info miopy/backends/_host.c miopy/backends/_host*.so
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# Each extra has a stamp that is older than a changed kernel, so that kernels are rebuilt.
-$(VENV)/installed-%: $(BUILD_INPUTS) | $(RUN)
-	$(RUN) -m pip install --quiet --editable '.[$*]'
+# Kernels are built once for all extras; an installed miopy satisfies `miopy[extra]` but for the
+# requirements of the extra.
+$(VENV)/with-%: $(VENV)/built
+	$(RUN) -m pip install --quiet 'miopy[$*]'
+	touch $@
+
+$(VENV)/built: $(BUILD_INPUTS) | $(RUN)
+	$(RUN) -m pip install --quiet --editable .
 	touch $@
 
 $(RUN):
