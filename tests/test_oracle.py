@@ -1,0 +1,180 @@
+"""The float64 reference itself: against finite differences, against torch, and its buffer."""
+
+from __future__ import annotations
+
+import numpy as np
+import oracle
+import pytest
+from oracle import Key, Network
+
+LENGTHS = (3, 1, 0, 2)
+
+
+def draw(network, seed=0, lengths=LENGTHS):
+    """Random parameters, inputs and output gradients; the padding of x and dy is NaN."""
+    rng = np.random.default_rng(seed)
+    parameters = oracle.unpack(network, rng.uniform(-0.7, 0.7, oracle.buffer_size(network)))
+    steps, batch = max(lengths), len(lengths)
+    states = (network.num_layers * network.num_directions, batch, network.hidden_size)
+    width = network.num_directions * network.hidden_size
+    x = rng.uniform(-1, 1, (steps, batch, network.input_size))
+    dy = rng.uniform(-1, 1, (steps, batch, width))
+    padding = np.arange(steps)[:, None] >= np.array(lengths)
+    x[padding] = dy[padding] = np.nan
+    hx, cx, dhy, dcy = (rng.uniform(-1, 1, states) for _ in range(4))
+    return parameters, x, hx, cx, dy, dhy, dcy
+
+
+def slopes(loss, array, eps=1e-6):
+    """Central differences of a scalar function by every element of an array, changed in place."""
+    result = np.zeros_like(array)
+    for index in np.ndindex(array.shape):
+        value, ends = array[index], []
+        for shift in (eps, -eps):
+            array[index] = value + shift
+            ends.append(loss())
+        array[index] = value
+        result[index] = (ends[0] - ends[1]) / (2 * eps)
+    return result
+
+
+@pytest.mark.parametrize("skip_input", [False, True])
+@pytest.mark.parametrize("directions", [1, 2])
+@pytest.mark.parametrize("mode", oracle.GATES)
+def test_gradients_equal_finite_differences(mode, directions, skip_input):
+    network = Network(mode, 2, 2, 3, directions, skip_input=skip_input)
+    parameters, x, hx, cx, dy, dhy, dcy = draw(network)
+    rng = np.random.default_rng(1)
+    masks = [(rng.random(dy.shape) > 0.3) / 0.7 for _ in range(2)]
+    valid = np.isfinite(dy)
+
+    def run():
+        return oracle.forward(network, parameters, x, LENGTHS, hx, cx, masks)
+
+    def loss():
+        result = run()
+        total = (result.y * np.where(valid, dy, 0)).sum() + (result.hy * dhy).sum()
+        return total + ((result.cy * dcy).sum() if mode == "lstm" else 0)
+
+    got = oracle.backward(run(), dy, dhy, dcy)
+    pairs = [(got.dx, x), (got.dhx, hx)]
+    pairs += [(got.dcx, cx)] if mode == "lstm" else []
+    for name in ("weights", "biases"):
+        gradients, values = getattr(got.parameters, name), getattr(parameters, name)
+        assert gradients.keys() == values.keys()
+        pairs += [(gradients[key], values[key]) for key in values]
+    for gradient, array in pairs:
+        expected = slopes(loss, array)
+        known = np.isfinite(array)
+        assert np.abs(gradient - expected)[known].max() < 1e-7
+
+
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("directions", [1, 2])
+@pytest.mark.parametrize("mode", oracle.GATES)
+def test_everything_equals_torch(mode, directions, bias):
+    torch = pytest.importorskip("torch")
+    lengths = (5, 2, 3)
+    network = Network(mode, 4, 3, 3, directions, bias=bias)
+    parameters, x, hx, cx, dy, dhy, dcy = draw(network, lengths=lengths)
+    options = dict(num_layers=3, bidirectional=directions == 2, bias=bias, dtype=torch.float64)
+    if mode in ("relu", "tanh"):
+        module = torch.nn.RNN(4, 3, nonlinearity=mode, **options)
+    else:
+        module = getattr(torch.nn, mode.upper())(4, 3, **options)
+    order = {"lstm": "ifgo", "gru": "rzn"}.get(mode, "a")
+
+    def stacked(source, layer, direction, role):
+        return np.concatenate([source[Key(layer, direction, role, gate)] for gate in order])
+
+    def pairs(values):
+        """(torch's parameter, ours) for every tensor of the module."""
+        for layer, direction in np.ndindex(3, directions):
+            for role, suffix in (("input", "ih"), ("recurrent", "hh")):
+                name = f"{suffix}_l{layer}{'_reverse' * direction}"
+                where = layer, direction, role
+                yield getattr(module, f"weight_{name}"), stacked(values.weights, *where)
+                if bias:
+                    yield getattr(module, f"bias_{name}"), stacked(values.biases, *where)
+
+    with torch.no_grad():
+        for theirs, ours in pairs(parameters):
+            theirs.copy_(torch.tensor(ours))
+    tensors = [torch.tensor(np.nan_to_num(a)).requires_grad_() for a in (x, hx, cx)]
+    packed = torch.nn.utils.rnn.pack_padded_sequence(tensors[0], lengths, enforce_sorted=False)
+    out, state = module(packed, tuple(tensors[1:]) if mode == "lstm" else tensors[1])
+    out, _ = torch.nn.utils.rnn.pad_packed_sequence(out)
+    hy, cy = state if mode == "lstm" else (state, None)
+    loss = (out * torch.tensor(np.nan_to_num(dy))).sum() + (hy * torch.tensor(dhy)).sum()
+    if cy is not None:
+        loss = loss + (cy * torch.tensor(dcy)).sum()
+    loss.backward()
+
+    run = oracle.forward(network, parameters, x, lengths, hx, cx)
+    got = oracle.backward(run, dy, dhy, dcy)
+    checks = [(run.y, out), (run.hy, hy), (got.dx, tensors[0].grad), (got.dhx, tensors[1].grad)]
+    if cy is not None:
+        checks += [(run.cy, cy), (got.dcx, tensors[2].grad)]
+    checks += [(ours, theirs.grad) for theirs, ours in pairs(got.parameters)]
+    for ours, theirs in checks:
+        np.testing.assert_allclose(ours, theirs.detach().numpy(), rtol=0, atol=1e-12)
+
+
+# Worked offsets of MIOpen's weight buffer: (layer, direction, role, gate) -> element.
+OFFSETS = [
+    (
+        Network("lstm", 3, 4, 2),
+        304,
+        {
+            (0, 0, "input", "g"): (36, 252),
+            (0, 0, "recurrent", "o"): (80, 264),
+            (1, 0, "input", "f"): (128, 276),
+            (1, 0, "recurrent", "g"): (224, 300),
+        },
+    ),
+    (
+        Network("gru", 3, 4, 2, 2),
+        552,
+        {
+            (0, 1, "input", "z"): (36, 468),
+            (0, 1, "recurrent", "n"): (152, 500),
+            (1, 0, "recurrent", "r"): (376, 532),
+            (1, 1, "input", "r"): (296, 520),
+        },
+    ),
+    (
+        Network("gru", 4, 4, 2, 2, skip_input=True),
+        480,
+        {
+            (0, 1, "recurrent", "z"): (48, 420),
+            (1, 0, "input", "r"): (128, 436),
+            (1, 1, "input", "n"): (256, 452),
+            (1, 1, "recurrent", "n"): (368, 476),
+        },
+    ),
+]
+
+
+@pytest.mark.parametrize(("network", "size", "offsets"), OFFSETS)
+def test_offsets_equal_worked_examples(network, size, offsets):
+    assert oracle.buffer_size(network) == size
+    for where, expected in offsets.items():
+        key = Key(*where)
+        assert (oracle.weight_offset(network, key), oracle.bias_offset(network, key)) == expected
+
+
+@pytest.mark.parametrize("skip_input", [False, True])
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("directions", [1, 2])
+def test_pack_inverts_unpack(directions, bias, skip_input):
+    network = Network("lstm", 3, 3, 3, directions, bias, skip_input)
+    buffer = np.arange(oracle.buffer_size(network), dtype=float)
+    assert np.array_equal(oracle.pack(network, oracle.unpack(network, buffer)), buffer)
+
+
+def test_kink_distance_is_that_of_the_closest_unit():
+    network = Network("relu", 1, 2, bias=False)
+    parameters = oracle.Parameters.zeros(network)
+    parameters.weights[Key(0, 0, "input", "a")][:] = [[0.25], [-2.0]]
+    run = oracle.forward(network, parameters, np.ones((1, 1, 1)), [1])
+    assert run.kink_distance() == 0.25
