@@ -311,11 +311,15 @@ class Forward:
     steps: dict[tuple[int, int], list[Step]]
 
     def kink_distance(self) -> float:
-        """Smallest |pre-activation| anywhere: how far relu is from its jump in slope."""
+        """Smallest |pre-activation| anywhere: how far relu is from its jump in slope.
+
+        Exact zeros do not count: every term of theirs is zero, whatever the precision.
+        """
         if self.network.mode != "relu":
             return np.inf
-        totals = [step.saved["total"] for steps in self.steps.values() for step in steps]
-        return min((np.abs(total).min() for total in totals if total.size), default=np.inf)
+        totals = [step.saved["total"].ravel() for steps in self.steps.values() for step in steps]
+        distances = np.abs(np.concatenate([*totals, np.zeros(1)]))
+        return distances.min(initial=np.inf, where=distances > 0)
 
 
 def forward(

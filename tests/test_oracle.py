@@ -173,8 +173,8 @@ def test_pack_inverts_unpack(directions, bias, skip_input):
 
 
 def test_kink_distance_is_that_of_the_closest_unit():
-    network = Network("relu", 1, 2, bias=False)
+    network = Network("relu", 1, 3, bias=False)
     parameters = oracle.Parameters.zeros(network)
-    parameters.weights[Key(0, 0, "input", "a")][:] = [[0.25], [-2.0]]
+    parameters.weights[Key(0, 0, "input", "a")][:] = [[0.25], [-2.0], [0.0]]
     run = oracle.forward(network, parameters, np.ones((1, 1, 1)), [1])
     assert run.kink_distance() == 0.25
