@@ -125,8 +125,9 @@ def rnn_descriptor(case: Case, handle: object) -> tuple[object, Buffer | None]:
 class Run:
     """A case with its descriptors and buffers; one method per pass, in any order and number."""
 
-    def __init__(self, case: Case, data: Data | None = None) -> None:
-        self.case, self.rows = case, Rows(case)
+    def __init__(self, case: Case, data: Data | None = None, extra_space: int = 0) -> None:
+        """`extra_space` bytes are added to workspace and reserve."""
+        self.case, self.rows, self.extra_space = case, Rows(case), extra_space
         self.handle = mi.miopenCreate()
         self.rnn, self.states = rnn_descriptor(case, self.handle)
         self.h_desc = tensor_descriptor(case.dtype, list(case.state_shape))
@@ -176,9 +177,9 @@ class Run:
             if name not in case.null
         }
         training, inference, reserve = self._space_sizes()
-        buffers["workspace"] = Buffer((training,), "uint8")
-        buffers["inference_workspace"] = Buffer((inference,), "uint8")
-        buffers["reserve"] = Buffer((reserve,), "uint8")
+        spaces = {"workspace": training, "inference_workspace": inference, "reserve": reserve}
+        for name, nbytes in spaces.items():
+            buffers[name] = Buffer((nbytes + self.extra_space,), "uint8")
         return buffers
 
     def _load(self, data: Data) -> None:

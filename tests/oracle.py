@@ -105,9 +105,7 @@ def _before_layer(network: Network, layer: int) -> int:
     rows = directions * len(network.gates) * hidden
     if layer == 0:
         return 0
-    return rows * (
-        network.layer_input_size(0) + hidden + (layer - 1) * (directions + 1) * hidden
-    )
+    return rows * (network.layer_input_size(0) + hidden + (layer - 1) * (directions + 1) * hidden)
 
 
 def weight_offset(network: Network, key: Key) -> int:

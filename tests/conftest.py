@@ -1,0 +1,40 @@
+"""The `backend` fixture: every numeric test runs on every backend that can be used here.
+
+`--backend NAME` runs them on that one alone, and makes its absence an error, so that a run meant
+for a device cannot pass by leaving it out.
+"""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import settings
+
+from miopy import backends
+
+settings.register_profile("miopy", deadline=None, derandomize=True, database=None)
+settings.load_profile("miopy")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--backend", choices=backends.NAMES, help="run numeric tests on this alone")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    name = config.getoption("--backend")
+    reason = name and backends.why_missing(name)
+    if reason:
+        raise pytest.UsageError(f"--backend {name}: {reason}")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "backend" in metafunc.fixturenames:
+        chosen = metafunc.config.getoption("--backend")
+        names = [chosen] if chosen else [n for n in backends.NAMES if not backends.why_missing(n)]
+        metafunc.parametrize("backend", names, indirect=True)
+
+
+@pytest.fixture
+def backend(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The backend that handles created in this test will use."""
+    monkeypatch.setenv("MIOPY_BACKEND", request.param)
+    return request.param
