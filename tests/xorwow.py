@@ -60,7 +60,7 @@ def jumps() -> list[Array]:
     return matrices
 
 
-@functools.cache
+@functools.lru_cache(maxsize=8)
 def states(seed: int) -> tuple[np.uint32, Array]:
     """(d, words (16384, 5)): the states a dropout descriptor starts with."""
     d, words = seeded(seed)
