@@ -1,0 +1,161 @@
+"""The passes in double: gradients against finite differences of the passes themselves, and
+everything against the float64 reference, to rounding.
+
+MIOpen has no double, so these tests call the core. What they prove about cells and walks holds for
+the other types, whose kernels are built from the same text.
+"""
+
+from __future__ import annotations
+
+import itertools
+
+import cases
+import numpy as np
+import pytest
+from cases import Case, Data, expected
+from oracle import GATES
+from tolerance import assert_close
+
+from miopy import backends
+from miopy.core import sequence as sequences
+from miopy.core.backward_data import backward_data
+from miopy.core.backward_weights import backward_weights
+from miopy.core.config import RNNConfig
+from miopy.core.forward import Rows, forward
+from miopy.core.plan import plan
+from miopy.dialects.miopen.layout import MIOPEN
+
+pytestmark = pytest.mark.usefixtures("backend")
+
+
+class DoubleRun:
+    """The core's passes over a case of type float64 in a padded layout, on NaN-filled memory."""
+
+    def __init__(self, case: Case, data: Data) -> None:
+        self.case, self.data, self.rows = case, data, cases.Rows(case)
+        self.sequence = sequences.from_lengths(case.lengths)
+        config = RNNConfig(
+            cell=case.mode,
+            input_size=case.input_size,
+            hidden_size=case.hidden_size,
+            num_layers=case.num_layers,
+            bidirectional=case.num_directions == 2,
+            bias=case.bias,
+            skip_input=case.skip_input,
+            dtype=case.dtype,
+        )
+        self.plan = plan(config, self.sequence.rows, training=True, padded=True)
+        self.backend = backends.get()
+        self.arrays = {
+            "x": np.full((self.rows.count, case.input_size), np.nan),
+            "dy": np.full((self.rows.count, case.output_size), np.nan),
+            "workspace": np.full(self.plan.workspace.nbytes, 255, np.uint8),
+            "reserve": np.full(self.plan.reserve.nbytes, 255, np.uint8),
+        }
+        for name in ("x", "dy"):
+            self.rows.scatter(getattr(data, name), self.arrays[name])
+        for name in ("w", "hx", "cx", "dhy", "dcy"):
+            self.arrays[name] = getattr(data, name)
+        shapes = {"y": "dy", "dx": "x", "dw": "w", "hy": "hx", "cy": "hx", "dhx": "hx", "dcx": "hx"}
+        for name, like in shapes.items():
+            self.arrays[name] = np.full_like(self.arrays[like], np.nan)
+        layout = sequences.SEQ_MAJOR if case.layout == cases.SEQ_PADDED else sequences.BATCH_MAJOR
+        self.index = self.sequence.rows_of(layout, case.steps)
+
+    def addresses(self, *names: str) -> dict[str, int | None]:
+        null = self.case.null
+        return {name: None if name in null else self.arrays[name].ctypes.data for name in names}
+
+    def row_addresses(self, *names: str) -> dict[str, Rows]:
+        return {name: Rows(self.arrays[name].ctypes.data, self.index) for name in names}
+
+    def results(self) -> dict[str, np.ndarray]:
+        """All three passes; y and dx in canonical form."""
+        common = (self.plan, self.backend, MIOPEN, self.sequence)
+        spaces = self.addresses("workspace", "reserve")
+        weights = self.addresses("w")["w"]
+        states = self.addresses("hx", "cx")
+        forward(
+            *common,
+            weights=weights,
+            **self.row_addresses("x", "y"),
+            **states,
+            **self.addresses("hy", "cy"),
+            **spaces,
+        )
+        backward_data(
+            *common,
+            weights=weights,
+            **self.row_addresses("dy", "dx"),
+            **states,
+            **self.addresses("dhy", "dcy", "dhx", "dcx"),
+            **spaces,
+        )
+        backward_weights(
+            *common, hx=states["hx"], **self.row_addresses("x"), **self.addresses("dw"), **spaces
+        )
+        names = ["y", "hy", "dx", "dhx", "dw"] + ["cy", "dcx"] * (self.case.mode == "lstm")
+        return {
+            name: self.rows.gather(self.arrays[name]) if name in ("y", "dx") else self.arrays[name]
+            for name in names
+            if name not in self.case.null
+        }
+
+
+def double_case(mode, num_directions, skip_input, **options):
+    options = {"lengths": (3, 0, 4, 1), "num_layers": 3, "layout": cases.BATCH_PADDED} | options
+    sizes = {"input_size": 3, "hidden_size": 3}
+    return Case(
+        mode,
+        num_directions=num_directions,
+        skip_input=skip_input,
+        dtype="float64",
+        **sizes,
+        **options,
+    )
+
+
+@pytest.mark.parametrize("layout", [cases.SEQ_PADDED, cases.BATCH_PADDED])
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("skip_input", [False, True])
+@pytest.mark.parametrize("num_directions", [1, 2])
+@pytest.mark.parametrize("mode", GATES)
+def test_double_passes_equal_the_reference_to_rounding(
+    mode, num_directions, skip_input, bias, layout
+):
+    case = double_case(mode, num_directions, skip_input, bias=bias, layout=layout)
+    for null in (frozenset(), frozenset({"hx", "cx", "dhy"}), frozenset({"cx", "dcy", "dhx"})):
+        case = double_case(mode, num_directions, skip_input, bias=bias, layout=layout, null=null)
+        reference = expected(case)
+        for name, values in DoubleRun(case, reference.data).results().items():
+            assert_close(name, values, reference.training[name], "float64", 8)
+
+
+def loss_of(case: Case, data: Data) -> float:
+    """sum(y dy) + sum(hy dhy) + sum(cy dcy)"""
+    results = DoubleRun(case, data).results()
+    total = (results["y"] * data.dy).sum() + (results["hy"] * data.dhy).sum()
+    return total + ((results["cy"] * data.dcy).sum() if case.mode == "lstm" else 0.0)
+
+
+@pytest.mark.parametrize("skip_input", [False, True])
+@pytest.mark.parametrize("num_directions", [1, 2])
+@pytest.mark.parametrize("mode", GATES)
+def test_gradients_equal_finite_differences(mode, num_directions, skip_input):
+    case = double_case(mode, num_directions, skip_input, lengths=(2, 0, 3), num_layers=2)
+    data = expected(case).data
+    gradients = DoubleRun(case, data).results()
+    rng, eps = np.random.default_rng(0), 1e-6
+    for name in ("x", "w", "hx", "cx") if mode == "lstm" else ("x", "w", "hx"):
+        array, gradient = getattr(data, name), gradients["d" + name]
+        places = list(itertools.product(*map(range, array.shape)))
+        for choice in rng.permutation(len(places))[:60]:
+            place = places[choice]
+            value = array[place]
+            array[place] = value + eps
+            above = loss_of(case, data)
+            array[place] = value - eps
+            below = loss_of(case, data)
+            array[place] = value
+            slope = (above - below) / (2 * eps)
+            assert abs(gradient[place] - slope) < 1e-7, f"d{name}[{place}]"
