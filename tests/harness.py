@@ -8,6 +8,8 @@ zones and all inputs must be as they were.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import tolerance
 from cases import BATCH_PADDED, PADDED, SEQ_PACKED, SEQ_PADDED, Case, Data, Rows, expected
@@ -34,6 +36,13 @@ LAYOUTS = {
     SEQ_PACKED: mi.miopenRNNDataSeqMajorNotPadded,
     SEQ_PADDED: mi.miopenRNNDataSeqMajorPadded,
     BATCH_PADDED: mi.miopenRNNDataBatchMajorPadded,
+}
+# Outputs of each pass, and the spaces whose contents before it must not matter.
+PASSES = {
+    "forward_training": (("y", "hy", "cy"), ("workspace", "reserve")),
+    "forward_inference": (("y", "hy", "cy"), ("inference_workspace",)),
+    "backward_data": (("dx", "dhx", "dcx"), ("workspace",)),
+    "backward_weights": (("dw",), ()),
 }
 
 
@@ -151,7 +160,7 @@ class Run:
         shared = {n: tensor_descriptor(self.case.dtype, [n, vector]) for n in set(sizes)}
         return [shared[n] for n in sizes]
 
-    def _space_sizes(self) -> tuple[int, int, int]:
+    def space_sizes(self) -> tuple[int, int, int]:
         """Bytes of the workspaces for training and inference, and of the reserve."""
         if self.case.is_sequence:
             query = (self.handle, self.rnn, self.x_desc)
@@ -176,7 +185,7 @@ class Run:
             for name, shape in shapes.items()
             if name not in case.null
         }
-        training, inference, reserve = self._space_sizes()
+        training, inference, reserve = self.space_sizes()
         spaces = {"workspace": training, "inference_workspace": inference, "reserve": reserve}
         for name, nbytes in spaces.items():
             buffers[name] = Buffer((nbytes + self.extra_space,), "uint8")
@@ -200,7 +209,8 @@ class Run:
         """The array to pass for an argument; None is NULL."""
         return self.buffers[name].array if name in self.buffers else None
 
-    def _clear(self, *names: str) -> None:
+    def clear(self, *names: str) -> None:
+        """Fill buffers with NaN."""
         for name in names:
             if name in self.buffers:
                 self.buffers[name].fill_nan()
@@ -219,88 +229,99 @@ class Run:
         return array, array.nbytes
 
     def forward_training(self) -> dict[str, np.ndarray]:
-        self._clear("y", "hy", "cy", "workspace", "reserve")
-        spaces = *self._space("workspace"), *self._space("reserve")
-        if self.case.is_sequence:
-            self._sequence_forward(mi.miopenRNNTraining, spaces)
-        else:
-            arguments = self._descriptor_forward_arguments()
-            mi.miopenRNNForwardTraining(*arguments, *spaces)
-        return self._results("y", "hy", "cy")
+        return self._perform("forward_training")
 
     def forward_inference(self) -> dict[str, np.ndarray]:
-        self._clear("y", "hy", "cy", "inference_workspace")
-        space = self._space("inference_workspace")
-        if self.case.is_sequence:
-            self._sequence_forward(mi.miopenRNNInference, (*space, None, 0))
-        else:
-            mi.miopenRNNForwardInference(*self._descriptor_forward_arguments(), *space)
-        return self._results("y", "hy", "cy")
-
-    def _descriptor_forward_arguments(self) -> tuple:
-        h = self.h_desc
-        start = (self.handle, self.rnn, self.case.steps, self.x_desc, self["x"])
-        states = (h, self["hx"], h, self["cx"], self.w_desc, self["w"])
-        return *start, *states, self.y_desc, self["y"], h, self["hy"], h, self["cy"]
-
-    def _sequence_forward(self, fwd_mode: object, spaces: tuple) -> None:
-        mi.miopenRNNForward(
-            self.handle,
-            self.rnn,
-            fwd_mode,
-            self.x_desc,
-            self["x"],
-            self.h_desc,
-            self["hx"],
-            self["hy"],
-            self.h_desc,
-            self["cx"],
-            self["cy"],
-            self.y_desc,
-            self["y"],
-            *self._space("w"),
-            *spaces,
-        )
+        return self._perform("forward_inference")
 
     def backward_data(self) -> dict[str, np.ndarray]:
-        self._clear("dx", "dhx", "dcx", "workspace")
-        h, spaces = self.h_desc, (*self._space("workspace"), *self._space("reserve"))
-        start = (self.handle, self.rnn)
-        if self.case.is_sequence:
-            hidden = (h, self["hx"], self["dhy"], self["dhx"])
-            cell = (h, self["cx"], self["dcy"], self["dcx"])
-            outputs = (self.y_desc, None, self["dy"])
-            inputs = (self.x_desc, self["dx"], *self._space("w"))
-            mi.miopenRNNBackwardSeqData(*start, *outputs, *hidden, *cell, *inputs, *spaces)
-        else:
-            outputs = (self.case.steps, self.y_desc, None, self.y_desc, self["dy"])
-            gradients = (h, self["dhy"], h, self["dcy"], self.w_desc, self["w"])
-            states = (h, self["hx"], h, self["cx"])
-            results = (self.x_desc, self["dx"], h, self["dhx"], h, self["dcx"])
-            mi.miopenRNNBackwardData(*start, *outputs, *gradients, *states, *results, *spaces)
-        return self._results("dx", "dhx", "dcx")
+        return self._perform("backward_data")
 
     def backward_weights(self) -> dict[str, np.ndarray]:
-        self._clear("dw")
-        h, spaces = self.h_desc, (*self._space("workspace"), *self._space("reserve"))
-        inputs = (self.x_desc, self["x"], h, self["hx"], self.y_desc, None)
-        if self.case.is_sequence:
-            mi.miopenRNNBackwardWeightsSeqTensor(
-                self.handle, self.rnn, *inputs, *self._space("dw"), *spaces
-            )
-        else:
-            steps = self.case.steps
-            outputs = (self.w_desc, self["dw"])
-            mi.miopenRNNBackwardWeights(self.handle, self.rnn, steps, *inputs, *outputs, *spaces)
-        return self._results("dw")
+        return self._perform("backward_weights")
 
     def training(self) -> dict[str, np.ndarray]:
         """All three passes of one training step."""
         return self.forward_training() | self.backward_data() | self.backward_weights()
 
+    def _perform(self, name: str) -> dict[str, np.ndarray]:
+        """Run one pass with its outputs filled with NaN; copies of them afterwards."""
+        outputs, spaces = PASSES[name]
+        self.clear(*outputs, *spaces)
+        function, arguments = self.call(name)
+        function(*arguments)
+        self._check_memory()
+        return self._results(*outputs)
+
+    def call(self, name: str) -> tuple[Callable[..., None], tuple]:
+        """The public function of a pass and its arguments."""
+        return getattr(self, f"_{name}_sequence" if self.case.is_sequence else f"_{name}")()
+
+    def _forward_arguments(self) -> tuple:
+        h = self.h_desc
+        start = (self.handle, self.rnn, self.case.steps, self.x_desc, self["x"])
+        states = (h, self["hx"], h, self["cx"], self.w_desc, self["w"])
+        return *start, *states, self.y_desc, self["y"], h, self["hy"], h, self["cy"]
+
+    def _forward_training(self) -> tuple:
+        spaces = *self._space("workspace"), *self._space("reserve")
+        return mi.miopenRNNForwardTraining, (*self._forward_arguments(), *spaces)
+
+    def _forward_inference(self) -> tuple:
+        space = self._space("inference_workspace")
+        return mi.miopenRNNForwardInference, (*self._forward_arguments(), *space)
+
+    def _backward_data(self) -> tuple:
+        h = self.h_desc
+        start = (self.handle, self.rnn, self.case.steps)
+        outputs = (self.y_desc, None, self.y_desc, self["dy"])
+        gradients = (h, self["dhy"], h, self["dcy"], self.w_desc, self["w"])
+        states = (h, self["hx"], h, self["cx"])
+        results = (self.x_desc, self["dx"], h, self["dhx"], h, self["dcx"])
+        spaces = *self._space("workspace"), *self._space("reserve")
+        arguments = (*start, *outputs, *gradients, *states, *results, *spaces)
+        return mi.miopenRNNBackwardData, arguments
+
+    def _backward_weights(self) -> tuple:
+        start = (self.handle, self.rnn, self.case.steps)
+        inputs = (self.x_desc, self["x"], self.h_desc, self["hx"], self.y_desc, None)
+        spaces = *self._space("workspace"), *self._space("reserve")
+        arguments = (*start, *inputs, self.w_desc, self["dw"], *spaces)
+        return mi.miopenRNNBackwardWeights, arguments
+
+    def _sequence_forward(self, fwd_mode: int, *spaces: object) -> tuple:
+        start = (self.handle, self.rnn, fwd_mode, self.x_desc, self["x"])
+        hidden = (self.h_desc, self["hx"], self["hy"])
+        cell = (self.h_desc, self["cx"], self["cy"])
+        outputs = (self.y_desc, self["y"])
+        arguments = (*start, *hidden, *cell, *outputs, *self._space("w"), *spaces)
+        return mi.miopenRNNForward, arguments
+
+    def _forward_training_sequence(self) -> tuple:
+        spaces = *self._space("workspace"), *self._space("reserve")
+        return self._sequence_forward(mi.miopenRNNTraining, *spaces)
+
+    def _forward_inference_sequence(self) -> tuple:
+        space = self._space("inference_workspace")
+        return self._sequence_forward(mi.miopenRNNInference, *space, None, 0)
+
+    def _backward_data_sequence(self) -> tuple:
+        outputs = (self.y_desc, None, self["dy"])
+        hidden = (self.h_desc, self["hx"], self["dhy"], self["dhx"])
+        cell = (self.h_desc, self["cx"], self["dcy"], self["dcx"])
+        inputs = (self.x_desc, self["dx"], *self._space("w"))
+        spaces = *self._space("workspace"), *self._space("reserve")
+        arguments = (self.handle, self.rnn, *outputs, *hidden, *cell, *inputs, *spaces)
+        return mi.miopenRNNBackwardSeqData, arguments
+
+    def _backward_weights_sequence(self) -> tuple:
+        inputs = (self.x_desc, self["x"], self.h_desc, self["hx"], self.y_desc, None)
+        spaces = *self._space("workspace"), *self._space("reserve")
+        arguments = (self.handle, self.rnn, *inputs, *self._space("dw"), *spaces)
+        return mi.miopenRNNBackwardWeightsSeqTensor, arguments
+
     def _results(self, *names: str) -> dict[str, np.ndarray]:
         """Copies of the outputs that were asked for, rows in canonical form."""
-        self._check_memory()
         present = [name for name in names if name in self.buffers]
         if self.case.mode != "lstm":
             present = [name for name in present if name not in ("cy", "dcx")]

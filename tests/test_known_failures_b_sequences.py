@@ -63,10 +63,9 @@ def test_B1_all_lengths_zero(backend, mode, layout):
 def test_B2_no_steps_is_a_bad_parameter():
     """pytorch/pytorch#50192: T = 0 stacked an empty list. MIOpen's status: BadParm."""
     run = Run(Case())
-    arguments = list(run._descriptor_forward_arguments())
-    arguments[2], arguments[3] = 0, []
+    function, (handle, rnn, _, _, *rest) = run.call("forward_inference")
     with pytest.raises(BadParam, match="sequenceLen") as caught:
-        mi.miopenRNNForwardInference(*arguments, *run._space("inference_workspace"))
+        function(handle, rnn, 0, [], *rest)
     assert caught.value.status == mi.miopenStatusBadParm
 
 
@@ -219,10 +218,9 @@ def test_B13_growing_batches_are_a_bad_parameter(sizes):
     run = Run(Case(lengths=(3, 3)))
     for name, width in (("x_desc", 3), ("y_desc", 4)):
         setattr(run, name, [tensor_descriptor("float32", [n, width]) for n in sizes])
-    arguments = list(run._descriptor_forward_arguments())
-    arguments[2] = len(sizes)
+    function, (handle, rnn, _, *rest) = run.call("forward_inference")
     with pytest.raises(BadParam, match=r"xDesc\[\d\]") as caught:
-        mi.miopenRNNForwardInference(*arguments, *run._space("inference_workspace"))
+        function(handle, rnn, len(sizes), *rest)
     assert caught.value.status == mi.miopenStatusBadParm
 
 

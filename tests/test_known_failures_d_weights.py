@@ -201,9 +201,9 @@ def test_D6_upper_layers_read_both_directions():
 def test_D11_sizes_depend_on_nothing_but_the_question(mode, layout):
     """FluxML/Flux.jl#854: backward wanted more workspace than the query had said."""
     run = Run(Case(mode, num_layers=2, layout=layout))
-    first = run._space_sizes()
+    first = run.space_sizes()
     run.training()
-    assert run._space_sizes() == first
+    assert run.space_sizes() == first
 
 
 @pytest.mark.parametrize("fill", [0x00, 0x3C, 0xFF])
@@ -253,4 +253,4 @@ def test_D10_a_run_takes_what_the_queries_say(backend):
         case = Case(mode, num_layers=2, num_directions=2, dtype="float16")
         assert_results(case, Run(case).training(), expected(case).training)
         larger = dataclasses.replace(case, lengths=(9, 9, 9, 9))
-        assert Run(larger)._space_sizes()[0] > Run(case)._space_sizes()[0]
+        assert Run(larger).space_sizes()[0] > Run(case).space_sizes()[0]
