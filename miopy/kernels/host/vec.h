@@ -33,7 +33,7 @@ INLINE vec pick(veci mask, vec a, vec b) { return (vec)((mask & (veci)a) | (~mas
 
 /* 1 where x > 0, else 0; relu(NaN) is NaN because it multiplies. */
 INLINE vec is_positive(vec x) { return pick(x > zero, splat(1), zero); }
-INLINE vec relu(vec x) { return x * is_positive(x); }
+INLINE vec relu(vec x) { return x * is_positive(x) + zero; } /* + 0: never -0 */
 
 #if REAL_IS_DOUBLE
 
