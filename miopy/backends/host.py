@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 from collections.abc import Callable
@@ -9,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.backend import Layer, Matrix
+from ..core.backend import Layer, Matrix, Strided
 from ..core.cells import CELLS
 from ..errors import BadParam, OutOfMemory
 from . import host_elementwise
@@ -259,8 +260,24 @@ class HostBackend:
     dropout_states_nbytes = staticmethod(host_elementwise.dropout_states_nbytes)
     dropout_mask = staticmethod(host_elementwise.dropout_mask)
     dropout_apply = staticmethod(host_elementwise.dropout_apply)
-    dropout = staticmethod(host_elementwise.dropout)
     set_tensor = staticmethod(host_elementwise.set_tensor)
     scale_tensor = staticmethod(host_elementwise.scale_tensor)
     transform_tensor = staticmethod(host_elementwise.transform_tensor)
     op_tensor = staticmethod(host_elementwise.op_tensor)
+
+    def dropout(
+        self,
+        dtype: str,
+        lengths: tuple[int, ...],
+        y: Strided,
+        x: Strided,
+        mask: int | None,
+        states: int | None,
+        dropout: float,
+    ) -> None:
+        elements = math.prod(lengths)
+        with self._lock:
+            kept = self._scratch.address(elements) if mask is None else mask
+            if states is not None:
+                self.dropout_mask(kept, states, elements, dropout)
+            host_elementwise.dropout_apply_strided(dtype, lengths, y, x, kept, dropout)

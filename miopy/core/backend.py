@@ -32,6 +32,14 @@ class Matrix:
 
 
 @dataclass(frozen=True)
+class Strided:
+    """A tensor in device memory, of lengths given beside it: 1 to 5 dimensions."""
+
+    address: int
+    strides: tuple[int, ...]
+
+
+@dataclass(frozen=True)
 class Layer:
     """One layer in one direction, over one set of sequences.
 
@@ -151,10 +159,64 @@ class Backend(Protocol):
     def copy(self, to: int, source: int, nbytes: int) -> None:
         """Move bytes; the areas may overlap."""
 
+    def initialize_dropout_states(self, states: int, nbytes: int, seed: int) -> None:
+        """Fill the states that fit in nbytes from the seed."""
+
+    def dropout_states_nbytes(self, elements: int) -> int:
+        """Bytes of the states that the mask of so many elements is drawn from."""
+
     def dropout_mask(self, mask: int, states: int, elements: int, dropout: float) -> None:
         """Write one byte per element: 1 where it is kept."""
 
     def dropout_apply(
         self, dtype: str, y: int, x: int, mask: int, elements: int, dropout: float
     ) -> None:
-        """y = x / (1 - dropout) where the mask keeps it, else 0."""
+        """y = x / (1 - dropout) where the mask keeps it, else 0. y may be x."""
+
+    def dropout(
+        self,
+        dtype: str,
+        lengths: tuple[int, ...],
+        y: Strided,
+        x: Strided,
+        mask: int | None,
+        states: int | None,
+        dropout: float,
+    ) -> None:
+        """dropout_apply on strided tensors, the mask in row-major order of the lengths.
+
+        states   if given, the mask is drawn from them first; None takes it as it is
+        mask     None, with states, to keep none
+        """
+
+    def set_tensor(self, dtype: str, lengths: tuple[int, ...], y: Strided, alpha: bytes) -> None:
+        """y = alpha, one value of dtype. Every dtype of the dialects."""
+
+    def scale_tensor(self, dtype: str, lengths: tuple[int, ...], y: Strided, alpha: bytes) -> None:
+        """y = alpha * y, alpha one value of dtype. Integers wrap."""
+
+    def transform_tensor(
+        self,
+        dtype: str,
+        lengths: tuple[int, ...],
+        y: Strided,
+        x: Strided,
+        alpha: bytes,
+        beta: bytes,
+    ) -> None:
+        """y = alpha * x + beta * y, both one value of dtype; 0 does not read y. y may be x."""
+
+    def op_tensor(
+        self,
+        dtype: str,
+        op: str,
+        lengths: tuple[int, ...],
+        c: Strided,
+        a: Strided,
+        b: Strided,
+        scalars: tuple[float, float, float],
+    ) -> None:
+        """c = op(alpha1 * a, alpha2 * b) + beta * c with scalars (alpha1, alpha2, beta).
+
+        op is "add", "multiply", "minimum" or "maximum". beta 0 does not read c. c may be a or b.
+        """

@@ -13,12 +13,20 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ...core.memory import Span, address_of
-from ...core.strided import collapse
 from ...errors import BadParam, BufferTooSmall
 from .entry import check_integer, entry
 from .handle import Handle
-from .operands import FLOATING, MAX_DIMS, Operand, check_overlap, operand, require
-from .tensor import TensorDescriptor, packed_strides
+from .operands import (
+    FLOATING,
+    MAX_DIMS,
+    Operand,
+    check_overlap,
+    operand,
+    require,
+    reshaped,
+    walk,
+)
+from .tensor import TensorDescriptor
 from .types import miopenRNGType_t
 
 
@@ -205,17 +213,19 @@ def miopenDropoutForward(
 
     noise_shape    a descriptor with as many dimensions and elements as x; the mask does not depend
                    on it
-    x, y           same type and, unless both are packed, same lengths; at most 5 dimensions
+    x, y           same type, number of dimensions (at most 5) and of elements; same lengths, unless
+                   y is packed
     reserveSpace   one byte per element of x in row-major order, 1 where it is kept: written, or with
                    use_mask read. None: the mask is not kept
 
     NULL x or y is BadParm; all else that is wrong has status UnknownError.
     """
-    in_x = operand(handle, "x", x, xDesc)
-    in_y = operand(handle, "y", y, yDesc, writable=True)
-    _check_tensors(noise_shape, in_x, in_y)
-    mask = _mask(handle, dropoutDesc, in_x, reserveSpace, reserveSpaceSizeInBytes, written=True)
-    _run(handle, dropoutDesc, in_x, in_y, mask, draw=not dropoutDesc.use_mask)
+    source = operand(handle, "x", x, xDesc)
+    target = operand(handle, "y", y, yDesc, writable=True)
+    _check_tensors(noise_shape, source, target)
+    target = reshaped(target, source.lengths)
+    mask = _mask(handle, dropoutDesc, source, reserveSpace, reserveSpaceSizeInBytes, written=True)
+    _run(handle, dropoutDesc, source, target, mask, draw=not dropoutDesc.use_mask)
 
 
 @entry
@@ -236,37 +246,27 @@ def miopenDropoutBackward(
 
     Everything else is as in miopenDropoutForward.
     """
-    in_dy = operand(handle, "dy", dy, dyDesc)
-    in_dx = operand(handle, "dx", dx, dxDesc, writable=True)
-    _check_tensors(noise_shape, in_dy, in_dx)
-    mask = _mask(handle, dropoutDesc, in_dy, reserveSpace, reserveSpaceSizeInBytes, written=False)
-    _run(handle, dropoutDesc, in_dy, in_dx, mask, draw=mask is None)
+    source = operand(handle, "dy", dy, dyDesc)
+    target = operand(handle, "dx", dx, dxDesc, writable=True)
+    _check_tensors(noise_shape, source, target)
+    target = reshaped(target, source.lengths)
+    mask = _mask(handle, dropoutDesc, source, reserveSpace, reserveSpaceSizeInBytes, written=False)
+    _run(handle, dropoutDesc, source, target, mask, draw=mask is None)
 
 
 def _check_tensors(noise_shape: TensorDescriptor, source: Operand, target: Operand) -> None:
-    """What miopenDropoutForward and miopenDropoutBackward ask of their tensors."""
+    """What miopenDropoutForward and miopenDropoutBackward ask of their tensors, but for lengths."""
     into, dims, count = f"{target.argument}Desc", len(source.lengths), source.num_elements
     require(source.dtype in FLOATING, f"{source.argument}Desc", "must be floating", source.dtype)
     require(dims <= MAX_DIMS, f"{source.argument}Desc", "must have at most 5 dimensions", dims)
     require(target.dtype == source.dtype, into, f"must have type {source.dtype}", target.dtype)
     require(len(target.lengths) == dims, into, f"must have {dims} dimensions", target.lengths)
-    require(target.num_elements == count, into, f"must have {count} elements", target.lengths)
-    require(
-        target.lengths == source.lengths or (_is_packed(source) and _is_packed(target)),
-        into,
-        f"must have the lengths {source.lengths}, or both tensors must be packed",
-        target.lengths,
-    )
     require(
         len(noise_shape.dims) == dims and noise_shape.num_elements == count,
         "noise_shape",
         f"must have {dims} dimensions and {count} elements",
         noise_shape.dims,
     )
-
-
-def _is_packed(tensor: Operand) -> bool:
-    return tensor.strides == packed_strides(tensor.lengths)
 
 
 def _mask(
@@ -318,20 +318,6 @@ def _run(
         check_overlap(target, [source], written=[mask_span], read=[states])
     else:
         check_overlap(target, [source], read=[mask_span])
-    same = source.lengths == target.lengths
-    lengths, from_strides, to_strides = (
-        collapse(source.lengths, source.strides, target.strides)
-        if same
-        else ((source.num_elements,), (1,), (1,))
-    )
-    handle.backend.dropout(
-        source.dtype,
-        lengths,
-        target.address,
-        to_strides,
-        source.address,
-        from_strides,
-        mask,
-        descriptor.states if draw else None,
-        descriptor.dropout,
-    )
+    lengths, (y, x) = walk(target, source)
+    given = descriptor.states if draw else None
+    handle.backend.dropout(source.dtype, lengths, y, x, mask, given, descriptor.dropout)

@@ -6,10 +6,12 @@ import math
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+from ...core.backend import Strided
 from ...core.memory import Span, address_of, check_disjoint
+from ...core.strided import collapse
 from ...errors import BadParam
 from .handle import Handle
-from .tensor import TensorDescriptor
+from .tensor import TensorDescriptor, packed_strides
 from .types import DATA_TYPES, miopenStatus_t
 
 MAX_DIMS = 5
@@ -81,3 +83,29 @@ def check_overlap(
     """
     others = [each.span for each in inputs if each[1:] != output[1:]]
     check_disjoint([output.span, *written], [*others, *read])
+
+
+def reshaped(tensor: Operand, lengths: tuple[int, ...]) -> Operand:
+    """The tensor with other lengths, its elements in the same order; it must be packed."""
+    if tensor.lengths == lengths:
+        return tensor
+    argument, count = f"{tensor.argument}Desc", math.prod(lengths)
+    require(tensor.num_elements == count, argument, f"must have {count} elements", tensor.lengths)
+    packed = tensor.strides == packed_strides(tensor.lengths)
+    require(packed, argument, f"must be packed or have the lengths {lengths}", tensor.lengths)
+    return tensor._replace(lengths=lengths, strides=packed_strides(lengths))
+
+
+def walk(first: Operand, *others: Operand) -> tuple[tuple[int, ...], list[Strided]]:
+    """Lengths and places for a backend to go through tensors of equal lengths together.
+
+    Raises BadParam if more than 5 dimensions are left when those that continue one another are
+    merged.
+    """
+    operands = (first, *others)
+    lengths, *strides = collapse(first.lengths, *(each.strides for each in operands))
+    if len(lengths) > MAX_DIMS:
+        rule = f"must come down to at most {MAX_DIMS} dimensions"
+        raise BadParam(f"{first.argument}Desc", rule, len(lengths))
+    places = [Strided(each.address, own) for each, own in zip(operands, strides, strict=True)]
+    return lengths, places

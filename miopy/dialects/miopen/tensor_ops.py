@@ -16,11 +16,10 @@ import struct
 from typing import Any
 
 from ...core.memory import address_of
-from ...core.strided import collapse
 from ...errors import BadParam
 from .entry import entry
 from .handle import Handle
-from .operands import FLOATING, MAX_DIMS, check_overlap, operand, require
+from .operands import FLOATING, MAX_DIMS, check_overlap, operand, require, reshaped, walk
 from .tensor import TensorDescriptor
 from .types import DATA_TYPES, check_enum, miopenTensorOp_t
 
@@ -59,50 +58,33 @@ def miopenOpTensor(
 ) -> None:
     """C = op(alpha1 * A, alpha2 * B) + beta * C; beta = 0 does not read C.
 
-    A      lengths of C (MIOpen compares the number of elements alone)
-    B      each length 1, which is repeated, or that of C
-    C      written; at most 5 dimensions
+    A   as many elements as C, and its lengths unless A is packed
+    B   each length that of C, or 1, which is repeated
+    C   written; at most 5 dimensions
 
-    All of one floating type. Scalars are floats for every type. What is wrong with the descriptors
-    has status UnknownError; NULL is BadParm.
+    All of one floating type. Scalars are floats for every type. NULL is BadParm; descriptors that
+    break these rules have status UnknownError.
     """
     op = _OPERATIONS[check_enum("tensorOp", miopenTensorOp_t, tensorOp)]
-    scalars = tuple(
-        struct.unpack("f", scalar(name, value, "float32"))[0]
-        for name, value in (("alpha1", alpha1), ("alpha2", alpha2), ("beta", beta))
-    )
+    alphas = (("alpha1", alpha1), ("alpha2", alpha2), ("beta", beta))
+    scalars = [struct.unpack("f", scalar(name, value, "float32"))[0] for name, value in alphas]
     a = operand(handle, "A", A, aDesc)
     b = operand(handle, "B", B, bDesc)
     c = operand(handle, "C", C, cDesc, writable=True)
-    require(len(c.lengths) <= MAX_DIMS, "cDesc", "must have at most 5 dimensions", len(c.lengths))
+    dims = len(c.lengths)
+    require(dims <= MAX_DIMS, "cDesc", f"must have at most {MAX_DIMS} dimensions", dims)
     require(c.dtype in FLOATING, "cDesc", "must have a floating type", c.dtype)
-    for argument, other in (("aDesc", a), ("bDesc", b)):
-        require(other.dtype == c.dtype, argument, f"must have C's type {c.dtype}", other.dtype)
-    require(a.lengths == c.lengths, "aDesc", f"must have C's lengths {c.lengths}", a.lengths)
-    require(
-        len(b.lengths) == len(c.lengths)
-        and all(mine in (1, its) for mine, its in zip(b.lengths, c.lengths, strict=True)),
-        "bDesc",
-        f"must have lengths of 1 or of C, {c.lengths}",
-        b.lengths,
-    )
+    require(a.dtype == c.dtype, "aDesc", f"must have C's type {c.dtype}", a.dtype)
+    require(b.dtype == c.dtype, "bDesc", f"must have C's type {c.dtype}", b.dtype)
+    require(len(b.lengths) == dims, "bDesc", f"must have {dims} dimensions", b.lengths)
+    fits = all(mine in (1, its) for mine, its in zip(b.lengths, c.lengths, strict=True))
+    require(fits, "bDesc", f"must have lengths of 1 or of C, {c.lengths}", b.lengths)
+    a = reshaped(a, c.lengths)
     check_overlap(c, (a, b))
-    repeated = [
-        0 if length == 1 else step for length, step in zip(b.lengths, b.strides, strict=True)
-    ]
-    lengths, c_strides, a_strides, b_strides = collapse(c.lengths, c.strides, a.strides, repeated)
-    handle.backend.op_tensor(
-        c.dtype,
-        op,
-        lengths,
-        c.address,
-        c_strides,
-        a.address,
-        a_strides,
-        b.address,
-        b_strides,
-        scalars,
-    )
+    pairs = zip(b.lengths, b.strides, strict=True)
+    repeated = b._replace(strides=tuple(0 if length == 1 else step for length, step in pairs))
+    lengths, places = walk(c, a, repeated)
+    handle.backend.op_tensor(c.dtype, op, lengths, *places, scalars)
 
 
 @entry
@@ -113,8 +95,8 @@ def miopenSetTensor(handle: Handle, yDesc: TensorDescriptor, y: Any, alpha: Any)
     """
     to = operand(handle, "y", y, yDesc, writable=True)
     value = scalar("alpha", alpha, to.dtype)
-    lengths, strides = _collapse("yDesc", to.lengths, to.strides)
-    handle.backend.set_tensor(to.dtype, lengths, to.address, strides, value)
+    lengths, (place,) = walk(to)
+    handle.backend.set_tensor(to.dtype, lengths, place, value)
 
 
 @entry
@@ -124,8 +106,8 @@ def miopenScaleTensor(handle: Handle, yDesc: TensorDescriptor, y: Any, alpha: An
     if to.dtype not in _SCALED:
         raise BadParam("yDesc", "must be half, float, double or int32", to.dtype)
     value = scalar("alpha", alpha, to.dtype)
-    lengths, strides = _collapse("yDesc", to.lengths, to.strides)
-    handle.backend.scale_tensor(to.dtype, lengths, to.address, strides, value)
+    lengths, (place,) = walk(to)
+    handle.backend.scale_tensor(to.dtype, lengths, place, value)
 
 
 @entry
@@ -150,19 +132,8 @@ def miopenTransformTensor(
     require(to.lengths == of.lengths, "yDesc", f"must have x's lengths {of.lengths}", to.lengths)
     factors = scalar("alpha", alpha, of.dtype), scalar("beta", beta, of.dtype)
     check_overlap(to, (of,))
-    lengths, y_strides, x_strides = _collapse("yDesc", to.lengths, to.strides, of.strides)
-    handle.backend.transform_tensor(
-        to.dtype, lengths, to.address, y_strides, of.address, x_strides, *factors
-    )
-
-
-def _collapse(
-    argument: str, lengths: tuple[int, ...], *strides: tuple[int, ...]
-) -> tuple[tuple[int, ...], ...]:
-    walk = collapse(lengths, *strides)
-    if len(walk[0]) > MAX_DIMS:
-        raise BadParam(argument, "must come down to at most 5 dimensions", len(walk[0]))
-    return walk
+    lengths, places = walk(to, of)
+    handle.backend.transform_tensor(to.dtype, lengths, *places, *factors)
 
 
 def scalar(argument: str, value: Any, dtype: str) -> bytes:
