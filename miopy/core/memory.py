@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from operator import itemgetter
 from typing import Any, NamedTuple, overload
 
@@ -30,7 +30,7 @@ _NATIVE = {
 }
 _NAMES = {dtype: name for name, dtype in _NATIVE.items()}
 _ALIGNMENT = {name: dtype.itemsize for name, dtype in _NATIVE.items()} | {"bfloat16": 2}
-_first_byte = ctypes.c_char.from_buffer
+_first_byte: Callable[[Any], ctypes.c_char] = ctypes.c_char.from_buffer
 _address_of_object = ctypes.addressof
 
 
@@ -130,7 +130,7 @@ def _check(
         raise BadParam(argument, f"must hold at least {nbytes} bytes", memory.nbytes)
     if writable and not memory.writable:
         raise BadParam(argument, "must be writable, this memory is read-only")
-    alignment = _ALIGNMENT.get(dtype, 1)
+    alignment = _ALIGNMENT.get(dtype or "raw", 1)
     if memory.address % alignment:
         raise BadParam(argument, f"must be aligned to {alignment} bytes", memory.address)
 

@@ -8,8 +8,7 @@ KERNEL FN(dropout_apply)(storage *y, walk_strides y_strides, const storage *x,
                          walk_strides x_strides, const uint8_t *mask, walk_shape shape, float scale)
 {
     const real factor = to_real(to_storage((real)scale));
-    EACH(row, shape.rows)
-    {
+    EACH(row, shape.rows) {
         storage *out = y + start_of(row, shape, y_strides);
         const storage *in = x + start_of(row, shape, x_strides);
         const uint8_t *keep = mask + row * shape.columns;

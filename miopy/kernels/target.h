@@ -24,8 +24,8 @@
 #if defined(__CUDACC__) || defined(__HIPCC__)
 #define KERNEL extern "C" __global__ void
 #define INLINE static __device__ __forceinline__
-#define EACH(i, n)                                                                             \
-    for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < (int64_t)(n);         \
+#define EACH(i, n)                                                                     \
+    for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < (int64_t)(n); \
          i += (int64_t)gridDim.x * blockDim.x)
 #else
 #include <stdint.h>

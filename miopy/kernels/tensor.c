@@ -13,8 +13,7 @@
 /* y = alpha */
 KERNEL FN(set_tensor)(storage *y, walk_strides y_strides, walk_shape shape, storage alpha)
 {
-    EACH(row, shape.rows)
-    {
+    EACH(row, shape.rows) {
         storage *out = y + start_of(row, shape, y_strides);
         for (int64_t j = 0; j < shape.columns; j++)
             out[j * y_strides.column] = alpha;
@@ -25,8 +24,7 @@ KERNEL FN(set_tensor)(storage *y, walk_strides y_strides, walk_shape shape, stor
 KERNEL FN(scale_tensor)(storage *y, walk_strides y_strides, walk_shape shape, storage alpha)
 {
     const real factor = to_real(alpha);
-    EACH(row, shape.rows)
-    {
+    EACH(row, shape.rows) {
         storage *out = y + start_of(row, shape, y_strides);
         for (int64_t j = 0; j < shape.columns; j++)
             out[j * y_strides.column] = to_storage(factor * to_real(out[j * y_strides.column]));
@@ -38,8 +36,7 @@ KERNEL FN(transform_tensor)(storage *y, walk_strides y_strides, const storage *x
                             walk_strides x_strides, walk_shape shape, storage alpha, storage beta)
 {
     const real of_x = to_real(alpha), of_y = to_real(beta);
-    EACH(row, shape.rows)
-    {
+    EACH(row, shape.rows) {
         storage *out = y + start_of(row, shape, y_strides);
         const storage *in = x + start_of(row, shape, x_strides);
         for (int64_t j = 0; j < shape.columns; j++) {
@@ -55,10 +52,14 @@ KERNEL FN(transform_tensor)(storage *y, walk_strides y_strides, const storage *x
 INLINE real FN(combine)(int op, real a, real b)
 {
     switch (op) {
-    case OP_ADD: return a + b;
-    case OP_MULTIPLY: return a * b;
-    case OP_MINIMUM: return a < b ? a : b;
-    default: return a > b ? a : b;
+    case OP_ADD:
+        return a + b;
+    case OP_MULTIPLY:
+        return a * b;
+    case OP_MINIMUM:
+        return a < b ? a : b;
+    default:
+        return a > b ? a : b;
     }
 }
 
@@ -69,8 +70,7 @@ KERNEL FN(op_tensor)(int op, storage *c, walk_strides c_strides, const storage *
                      walk_shape shape, float alpha1, float alpha2, float beta)
 {
     const real of_a = alpha1, of_b = alpha2, of_c = beta;
-    EACH(row, shape.rows)
-    {
+    EACH(row, shape.rows) {
         storage *out = c + start_of(row, shape, c_strides);
         const storage *left = a + start_of(row, shape, a_strides);
         const storage *right = b + start_of(row, shape, b_strides);

@@ -62,8 +62,7 @@ INLINE void complete(uint32_t image[16][WORDS])
 /* matrix = A, one step. */
 KERNEL xorwow_step(xorwow_matrix *matrix)
 {
-    EACH(n, NIBBLES)
-    {
+    EACH(n, NIBBLES) {
         for (int bit = 0; bit < 4; bit++) {
             uint32_t x[WORDS] = {0}, *image = matrix->image[n][1 << bit];
             x[n / 8] = (uint32_t)1 << (n % 8 * 4 + bit);
@@ -78,8 +77,7 @@ KERNEL xorwow_step(xorwow_matrix *matrix)
 /* square = matrix * matrix */
 KERNEL xorwow_square(xorwow_matrix *square, const xorwow_matrix *matrix)
 {
-    EACH(n, NIBBLES)
-    {
+    EACH(n, NIBBLES) {
         for (int bit = 0; bit < 4; bit++)
             multiply(square->image[n][1 << bit], matrix, matrix->image[n][1 << bit]);
         complete(square->image[n]);
@@ -89,8 +87,7 @@ KERNEL xorwow_square(xorwow_matrix *square, const xorwow_matrix *matrix)
 /* states[0], subsequence 0 of the seed. */
 KERNEL xorwow_seed(xorwow_state *states, uint64_t seed)
 {
-    EACH(k, 1)
-    {
+    EACH(k, 1) {
         const uint32_t low = 1228688033u * ((uint32_t)seed ^ 0x2c7f967fu);
         const uint32_t high = 2073658381u * ((uint32_t)(seed >> 32) ^ 0xa03697cbu);
         states[k].d = 6615241u + low + high;
@@ -106,8 +103,7 @@ KERNEL xorwow_seed(xorwow_state *states, uint64_t seed)
 KERNEL xorwow_extend(xorwow_state *states, int64_t known, int64_t count,
                      const xorwow_matrix *matrix)
 {
-    EACH(k, count)
-    {
+    EACH(k, count) {
         states[known + k].d = states[k].d;
         multiply(states[known + k].x, matrix, states[k].x);
     }
@@ -125,8 +121,7 @@ INLINE int64_t states_used(int64_t elements)
 KERNEL dropout_mask(uint8_t *mask, const xorwow_state *states, int64_t elements, float dropout)
 {
     const int64_t used = states_used(elements);
-    EACH(group, used / LANES)
-    {
+    EACH(group, used / LANES) {
         uint32_t d[LANES], x[WORDS][LANES];
         for (int lane = 0; lane < LANES; lane++) {
             d[lane] = states[group * LANES + lane].d;

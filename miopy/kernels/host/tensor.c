@@ -26,16 +26,30 @@
 #undef STORAGE
 
 /* CALL(type's name, C type) for the type at hand. */
-#define FOR_FLOATING(CALL)                                                                     \
-    case F32: CALL(f32, float); break;                                                         \
-    case F16: CALL(f16, uint16_t); break;                                                      \
-    case BF16: CALL(bf16, uint16_t); break;                                                    \
-    case F64: CALL(f64, double); break;
-#define FOR_ANY(CALL)                                                                          \
-    FOR_FLOATING(CALL)                                                                         \
-    case I32: CALL(i32, int32_t); break;                                                       \
-    case I8: CALL(i8, int8_t); break;                                                          \
-    case I64: CALL(i64, int64_t); break;
+#define FOR_FLOATING(CALL)    \
+    case F32:                 \
+        CALL(f32, float);     \
+        break;                \
+    case F16:                 \
+        CALL(f16, uint16_t);  \
+        break;                \
+    case BF16:                \
+        CALL(bf16, uint16_t); \
+        break;                \
+    case F64:                 \
+        CALL(f64, double);    \
+        break;
+#define FOR_ANY(CALL)       \
+    FOR_FLOATING(CALL)      \
+    case I32:               \
+        CALL(i32, int32_t); \
+        break;              \
+    case I8:                \
+        CALL(i8, int8_t);   \
+        break;              \
+    case I64:               \
+        CALL(i64, int64_t); \
+        break;
 
 void set_tensor(int type, int dims, const int64_t *lengths, void *y, const int64_t *y_strides,
                 const void *alpha)
@@ -53,21 +67,19 @@ void scale_tensor(int type, int dims, const int64_t *lengths, void *y, const int
 {
     const walk_shape shape = shape_of(dims, lengths);
     const walk_strides to = strides_of(dims, y_strides);
-#define SCALE(name, value_type)                                                                \
-    scale_tensor_##name(y, to, shape, *(const value_type *)alpha)
+#define SCALE(name, value_type) scale_tensor_##name(y, to, shape, *(const value_type *)alpha)
     switch (type) {
         FOR_ANY(SCALE)
     }
 }
 
-void transform_tensor(int type, int dims, const int64_t *lengths, void *y,
-                      const int64_t *y_strides, const void *x, const int64_t *x_strides,
-                      const void *alpha, const void *beta)
+void transform_tensor(int type, int dims, const int64_t *lengths, void *y, const int64_t *y_strides,
+                      const void *x, const int64_t *x_strides, const void *alpha, const void *beta)
 {
     const walk_shape shape = shape_of(dims, lengths);
     const walk_strides to = strides_of(dims, y_strides), from = strides_of(dims, x_strides);
-#define TRANSFORM(name, value_type)                                                            \
-    transform_tensor_##name(y, to, x, from, shape, *(const value_type *)alpha,                 \
+#define TRANSFORM(name, value_type)                                            \
+    transform_tensor_##name(y, to, x, from, shape, *(const value_type *)alpha, \
                             *(const value_type *)beta)
     switch (type) {
         FOR_ANY(TRANSFORM)
@@ -81,7 +93,7 @@ void op_tensor(int type, int op, int dims, const int64_t *lengths, void *c,
     const walk_shape shape = shape_of(dims, lengths);
     const walk_strides to = strides_of(dims, c_strides), left = strides_of(dims, a_strides),
                        right = strides_of(dims, b_strides);
-#define OP(name, value_type)                                                                   \
+#define OP(name, value_type) \
     op_tensor_##name(op, c, to, a, left, b, right, shape, alpha1, alpha2, beta)
     switch (type) {
         FOR_FLOATING(OP)

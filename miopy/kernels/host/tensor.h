@@ -11,9 +11,8 @@ void scale_tensor(int type, int dims, const int64_t *lengths, void *y, const int
                   const void *alpha);
 
 /* y = alpha * x + beta * y; beta = 0 does not read y. y may be x. */
-void transform_tensor(int type, int dims, const int64_t *lengths, void *y,
-                      const int64_t *y_strides, const void *x, const int64_t *x_strides,
-                      const void *alpha, const void *beta);
+void transform_tensor(int type, int dims, const int64_t *lengths, void *y, const int64_t *y_strides,
+                      const void *x, const int64_t *x_strides, const void *alpha, const void *beta);
 
 /* c = op(alpha1 * a, alpha2 * b) + beta * c, op 0 add, 1 multiply, 2 minimum, 3 maximum; floating
  * types only. beta = 0 does not read c. c may be a or b. b repeats where its stride is 0. */
