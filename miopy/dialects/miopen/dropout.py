@@ -1,8 +1,8 @@
 """Dropout: descriptors, the random states they point to, and stand-alone dropout.
 
-A mask is drawn from XORWOW states that are never advanced: a descriptor gives the same mask on every
-call, and in every layer of an RNN, until it is set with another seed. Kept elements are scaled by
-1 / (1 - dropout), rounded to the data type.
+A mask is drawn from XORWOW states that are never advanced: a descriptor gives the same mask on
+every call, and in every layer of an RNN, until it is set with another seed. Kept elements are
+scaled by 1 / (1 - dropout), rounded to the data type.
 """
 
 from __future__ import annotations
@@ -215,8 +215,8 @@ def miopenDropoutForward(
                    on it
     x, y           same type, number of dimensions (at most 5) and of elements; same lengths, unless
                    y is packed
-    reserveSpace   one byte per element of x in row-major order, 1 where it is kept: written, or with
-                   use_mask read. None: the mask is not kept
+    reserveSpace   one byte per element of x in row-major order, 1 where it is kept: written, or
+                   read with use_mask. None: the mask is not stored
 
     NULL x or y is BadParm; all else that is wrong has status UnknownError.
     """
@@ -256,9 +256,10 @@ def miopenDropoutBackward(
 
 def _check_tensors(noise_shape: TensorDescriptor, source: Operand, target: Operand) -> None:
     """What miopenDropoutForward and miopenDropoutBackward ask of their tensors, but for lengths."""
-    into, dims, count = f"{target.argument}Desc", len(source.lengths), source.num_elements
-    require(source.dtype in FLOATING, f"{source.argument}Desc", "must be floating", source.dtype)
-    require(dims <= MAX_DIMS, f"{source.argument}Desc", "must have at most 5 dimensions", dims)
+    of, into = source.descriptor, target.descriptor
+    dims, count = len(source.lengths), source.num_elements
+    require(source.dtype in FLOATING, of, "must have a floating type", source.dtype)
+    require(dims <= MAX_DIMS, of, f"must have at most {MAX_DIMS} dimensions", dims)
     require(target.dtype == source.dtype, into, f"must have type {source.dtype}", target.dtype)
     require(len(target.lengths) == dims, into, f"must have {dims} dimensions", target.lengths)
     require(

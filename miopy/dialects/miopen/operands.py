@@ -29,6 +29,11 @@ class Operand(NamedTuple):
     nbytes: int
 
     @property
+    def descriptor(self) -> str:
+        """The name of the argument that describes this one: xDesc of x, aDesc of A."""
+        return f"{self.argument[0].lower()}{self.argument[1:]}Desc"
+
+    @property
     def num_elements(self) -> int:
         return math.prod(self.lengths)
 
@@ -89,10 +94,10 @@ def reshaped(tensor: Operand, lengths: tuple[int, ...]) -> Operand:
     """The tensor with other lengths, its elements in the same order; it must be packed."""
     if tensor.lengths == lengths:
         return tensor
-    argument, count = f"{tensor.argument}Desc", math.prod(lengths)
-    require(tensor.num_elements == count, argument, f"must have {count} elements", tensor.lengths)
+    name, count = tensor.descriptor, math.prod(lengths)
+    require(tensor.num_elements == count, name, f"must have {count} elements", tensor.lengths)
     packed = tensor.strides == packed_strides(tensor.lengths)
-    require(packed, argument, f"must be packed or have the lengths {lengths}", tensor.lengths)
+    require(packed, name, f"must be packed or have the lengths {lengths}", tensor.lengths)
     return tensor._replace(lengths=lengths, strides=packed_strides(lengths))
 
 
@@ -106,6 +111,6 @@ def walk(first: Operand, *others: Operand) -> tuple[tuple[int, ...], list[Stride
     lengths, *strides = collapse(first.lengths, *(each.strides for each in operands))
     if len(lengths) > MAX_DIMS:
         rule = f"must come down to at most {MAX_DIMS} dimensions"
-        raise BadParam(f"{first.argument}Desc", rule, len(lengths))
+        raise BadParam(first.descriptor, rule, len(lengths))
     places = [Strided(each.address, own) for each, own in zip(operands, strides, strict=True)]
     return lengths, places

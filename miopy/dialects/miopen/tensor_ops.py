@@ -3,9 +3,9 @@
 Gaps between strides are neither read nor written. An output may be one of the inputs, lengths and
 strides included; otherwise it must not overlap them.
 
-alpha and beta are in host memory, as in C. Each is a real number (1.0, not 1), memory that holds one
-value, or the address of one. The value is a float for miopenOpTensor and of the tensor's own data
-type for the other three, whichever way it is given: half tensors take half values.
+alpha and beta are in host memory, as in C. Each is a real number (1.0, not 1), memory that holds
+one value, or the address of one. The value is a float for miopenOpTensor and of the tensor's own
+data type for the other three, whichever way it is given: half tensors take half values.
 """
 
 from __future__ import annotations
@@ -24,13 +24,14 @@ from .tensor import TensorDescriptor
 from .types import DATA_TYPES, check_enum, miopenTensorOp_t
 
 _FIRST_ADDRESS = 4096  # no memory lies below
+# For `struct`; standard sizes, which unlike native ones refuse a number too large.
 _FORMATS = {
-    "float32": "f",
-    "float16": "e",
-    "float64": "d",
-    "int32": "i",
-    "int8": "b",
-    "int64": "q",
+    "float32": "=f",
+    "float16": "=e",
+    "float64": "=d",
+    "int32": "=i",
+    "int8": "=b",
+    "int64": "=q",
 }
 _OPERATIONS = {
     miopenTensorOp_t.miopenTensorOpAdd: "add",
@@ -67,7 +68,7 @@ def miopenOpTensor(
     """
     op = _OPERATIONS[check_enum("tensorOp", miopenTensorOp_t, tensorOp)]
     alphas = (("alpha1", alpha1), ("alpha2", alpha2), ("beta", beta))
-    scalars = [struct.unpack("f", scalar(name, value, "float32"))[0] for name, value in alphas]
+    scalars = [struct.unpack("=f", scalar(name, value, "float32"))[0] for name, value in alphas]
     a = operand(handle, "A", A, aDesc)
     b = operand(handle, "B", B, bDesc)
     c = operand(handle, "C", C, cDesc, writable=True)
@@ -154,8 +155,8 @@ def scalar(argument: str, value: Any, dtype: str) -> bytes:
 def _encoded(argument: str, number: float, dtype: str) -> bytes:
     try:
         if dtype == "bfloat16":
-            (bits,) = struct.unpack("I", struct.pack("f", number))
-            return struct.pack("H", (bits + 0x7FFF + (bits >> 16 & 1)) >> 16)  # nearest, even
+            (bits,) = struct.unpack("=I", struct.pack("=f", number))
+            return struct.pack("=H", (bits + 0x7FFF + (bits >> 16 & 1)) >> 16)  # nearest, even
         if dtype.startswith("int") and number.is_integer():
             return struct.pack(_FORMATS[dtype], int(number))
         return struct.pack(_FORMATS[dtype], number)
