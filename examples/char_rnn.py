@@ -224,7 +224,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     add("length", positive, "characters per piece, on average", metavar="N")
     add("dropout", share, "share of units dropped between the layers", metavar="P")
     add("seed", natural, "of everything random", metavar="N")
-    parser.add_argument("--steps", type=positive, default=400, help="train until this step (400)")
+    parser.add_argument("--steps", type=positive, default=300, help="train until this step (300)")
     parser.add_argument("--backend", choices=("auto", *backends.NAMES), default="host")
     parser.add_argument("--output", type=Path, default=Path("demo"), help="a folder (demo)")
     parser.add_argument("--resume", action="store_true", help="continue the checkpoint in OUTPUT")

@@ -15,7 +15,6 @@ from miopy import miopen as mi
 
 # Mode, and gates per cell.
 MODES = {"lstm": (mi.miopenLSTM, 4), "gru": (mi.miopenGRU, 3), "tanh": (mi.miopenRNNTANH, 1)}
-FORGET_GATE = 1
 
 States = tuple[np.ndarray, np.ndarray]  # h and c, each (layers, batch, hidden size)
 
@@ -67,7 +66,7 @@ class Recurrent:
         )
 
     def initialise(self, rng: np.random.Generator) -> None:
-        """Uniform matrices; biases zero but the forget gate's, which starts open."""
+        """Uniform matrices, zero biases."""
         row, bound = self.tensor(1, self.input_size), self.hidden_size**-0.5
         weights = (row, self.w_desc, self.weights)
         desc = mi.miopenCreateTensorDescriptor()
@@ -80,9 +79,7 @@ class Recurrent:
                 mi.miopenSetRNNLayerParam(*place, matrix)
 
                 mi.miopenGetRNNLayerBiasOffset(self.desc, layer, row, gate, desc)
-                forget = self.mode == mi.miopenLSTM and gate == FORGET_GATE
-                bias = np.full(self.hidden_size, float(forget), np.float32)
-                mi.miopenSetRNNLayerBias(*place, bias)
+                mi.miopenSetRNNLayerBias(*place, np.zeros(self.hidden_size, np.float32))
         mi.miopenDestroyTensorDescriptor(desc)
 
     def describe(self, batch_sizes: list[int]) -> tuple[list[Any], list[Any], Any]:
