@@ -36,7 +36,7 @@ RESULTS = {"forward": ("y", "hy", "cy"), "data": ("dx", "dhx", "dcx"), "weights"
 
 STEP = 1e-30  # of the complex-step derivative
 DIRECTIONS_AT_ONCE = 256  # derivatives per evaluation
-KINK_MARGIN = 4e-3  # how far relu's arguments stay from its kink, or rounding flips a derivative
+KINK_MARGIN = 1e-3  # how far relu's arguments stay from its kink, or rounding flips a derivative
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ SEQ_LAYOUTS = (SEQ_PACKED, SEQ_PADDED, BATCH_PADDED)
 STATE_POINTERS = ("hx", "cx", "hy", "cy", "dhy", "dcy", "dhx", "dcx")
 
 # Closer than this to zero, rounding may put a relu unit on the other side of its kink.
-KINK_MARGIN = {"float64": 1e-12, "float32": 1e-5, "float16": 4e-3}
+KINK_MARGIN = {"float64": 1e-12, "float32": 1e-5, "float16": 1e-3}
 
 
 @dataclass(frozen=True)
