@@ -57,37 +57,38 @@ def test_C1_restored_descriptor_drops_the_same_elements(backend, use_mask):
     assert_results(DROPPING, again, expected(DROPPING).training)
 
 
+def one_layer(case, layer, x):
+    """A run of one layer of a case, with that layer's data and x (T, N, I)."""
+    data = expected(case).data
+    parameters = oracle.unpack(case.network, data.w)
+    part = oracle.Parameters(
+        *(
+            {key._replace(layer=0): v for key, v in values.items() if key.layer == layer}
+            for values in (parameters.weights, parameters.biases)
+        )
+    )
+    one = dataclasses.replace(case, num_layers=1, input_size=x.shape[2], dropout=0.0)
+    first = layer * case.num_directions
+    states = {
+        name: getattr(data, name)[first : first + case.num_directions]
+        for name in ("hx", "cx", "dhy", "dcy")
+    }
+    return Run(one, dataclasses.replace(data, x=x, w=oracle.pack(one.network, part), **states))
+
+
 @pytest.mark.parametrize("mode", GATES)
 def test_C1_fused_dropout_equals_dropout_between_two_single_layers(backend, mode):
-    whole = Run(dataclasses.replace(DROPPING, mode=mode))
-    case, data = whole.case, expected(whole.case).data
-    results = whole.forward_training()
-    lower = dataclasses.replace(case, num_layers=1, dropout=0.0)
-    upper = dataclasses.replace(lower, input_size=case.output_size)
-    parameters = oracle.unpack(case.network, data.w)
-    width, outputs = case.output_size, None
-    for layer, one in enumerate((lower, upper)):
-        run = Run(one)
-        part = oracle.Parameters(
-            *(
-                {key._replace(layer=0): v for key, v in source.items() if key.layer == layer}
-                for source in (parameters.weights, parameters.biases)
-            )
-        )
-        run.buffers["w"].array[:] = oracle.pack(one.network, part)
-        states = slice(2 * layer, 2 * layer + 2)
-        for name in ("hx", "cx"):
-            run.buffers[name].array[:] = getattr(data, name)[states]
-        if layer:
-            run.buffers["x"].array[:] = outputs
-        run.inputs = {}
-        y = run.forward_training()["y"]
-        desc = tensor_descriptor("float32", [whole.rows.count, width])
-        outputs = np.empty((whole.rows.count, width), np.float32)
-        x = run.buffers["y"].array
-        dropout = dropout_of(whole)
-        mi.miopenDropoutForward(whole.handle, dropout, desc, desc, x, desc, outputs, None, 0)
-    assert_close("y", y, results["y"], "float32", summands(case, "y"))
+    case = dataclasses.replace(DROPPING, mode=mode)
+    whole = Run(case)
+    lower = one_layer(case, 0, expected(case).data.x)
+    lower.forward_training()
+    y = lower.buffers["y"].array
+    desc, dropped = tensor_descriptor("float32", list(y.shape)), np.empty_like(y)
+    dropout = dropout_of(whole)
+    mi.miopenDropoutForward(whole.handle, dropout, desc, desc, y, desc, dropped, None, 0)
+    upper = one_layer(case, 1, lower.rows.gather(dropped))
+    reference = whole.forward_training()["y"]
+    assert_close("y", upper.forward_training()["y"], reference, "float32", summands(case, "y"))
 
 
 def test_C1_keep_rate_is_that_asked_for():
