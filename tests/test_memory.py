@@ -257,7 +257,9 @@ def test_a_transposed_torch_tensor_is_refused() -> None:
 
 def test_an_empty_torch_tensor_is_null() -> None:
     torch = pytest.importorskip("torch")
-    assert address_of("x", torch.zeros(0), nbytes=0, dtype="float32") is None
+    empty = torch.zeros(0)
+    assert address_of("x", empty, nbytes=0, dtype="float32", optional=True) is None
+    assert "must not be NULL" in refused(empty, nbytes=0)
 
 
 def spans(*places: tuple[str, int | None, int]) -> list[Span]:

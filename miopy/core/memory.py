@@ -18,7 +18,7 @@ import numpy as np
 from ..errors import BadParam
 from . import dlpack
 
-_KINDS = "must be None, an address or an object that exposes its memory (NumPy, DLPack, buffer)"
+_KINDS = "must be an address or an object that exposes its memory (NumPy, DLPack, buffer)"
 _DLPACK_DEVICES = {
     dlpack.CPU: ("host",),
     dlpack.CUDA: ("cuda",),
@@ -113,6 +113,8 @@ def address_of(
         raise BadParam(argument, "must be a positive address", value)
     memory = _memory(argument, value)
     _check(argument, memory, nbytes, dtype, writable, device)
+    if not memory.address and not optional:  # as DLPack gives a tensor without elements
+        raise BadParam(argument, "must not be NULL")
     return memory.address or None
 
 

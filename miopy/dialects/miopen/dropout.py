@@ -7,6 +7,7 @@ scaled by 1 / (1 - dropout), rounded to the data type.
 
 from __future__ import annotations
 
+import math
 import operator
 import sys
 from dataclasses import dataclass
@@ -15,12 +16,13 @@ from typing import Any, ClassVar
 from ...core.memory import Span, address_of
 from ...errors import BadParam, BufferTooSmall
 from .entry import check_integer, entry
-from .handle import Handle
+from .handle import Handle, timed
 from .operands import (
     FLOATING,
     MAX_DIMS,
     Operand,
     check_overlap,
+    lengths_and_strides,
     operand,
     require,
     reshaped,
@@ -122,7 +124,7 @@ def miopenSetDropoutDescriptor(
 
     NULL states and a seed outside 64 bits are BadParam; MIOpen checks neither.
     """
-    restored = _described(
+    described = _described(
         handle,
         dropout,
         states,
@@ -133,8 +135,10 @@ def miopenSetDropoutDescriptor(
         rng_mode,
         writable=True,
     )
-    handle.backend.initialize_dropout_states(restored.states, restored.states_nbytes, restored.seed)
-    _assign(dropoutDesc, restored)
+    handle.backend.initialize_dropout_states(
+        described.states, described.states_nbytes, described.seed
+    )
+    _assign(dropoutDesc, described)
 
 
 @entry
@@ -198,6 +202,7 @@ def _assign(descriptor: DropoutDescriptor, source: DropoutDescriptor) -> None:
 
 
 @entry
+@timed
 def miopenDropoutForward(
     handle: Handle,
     dropoutDesc: DropoutDescriptor,
@@ -229,6 +234,7 @@ def miopenDropoutForward(
 
 
 @entry
+@timed
 def miopenDropoutBackward(
     handle: Handle,
     dropoutDesc: DropoutDescriptor,
@@ -262,12 +268,9 @@ def _check_tensors(noise_shape: TensorDescriptor, source: Operand, target: Opera
     require(dims <= MAX_DIMS, of, f"must have at most {MAX_DIMS} dimensions", dims)
     require(target.dtype == source.dtype, into, f"must have type {source.dtype}", target.dtype)
     require(len(target.lengths) == dims, into, f"must have {dims} dimensions", target.lengths)
-    require(
-        len(noise_shape.dims) == dims and noise_shape.num_elements == count,
-        "noise_shape",
-        f"must have {dims} dimensions and {count} elements",
-        noise_shape.dims,
-    )
+    noise, _ = lengths_and_strides(noise_shape)
+    regular = len(noise) == dims and math.prod(noise) == count
+    require(regular, "noise_shape", f"must have {dims} dimensions and {count} elements", noise)
 
 
 def _mask(

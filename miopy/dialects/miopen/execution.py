@@ -19,7 +19,7 @@ from ...errors import BadParam
 from . import runs
 from .descriptors import RNNDescriptor
 from .entry import entry
-from .handle import Handle
+from .handle import Handle, timed
 from .passes import (
     Buffer,
     Padded,
@@ -74,7 +74,7 @@ def _shapes(
 
 
 @entry
-@runs.timed
+@timed
 def miopenRNNForwardTraining(
     handle: Handle,
     rnnDesc: RNNDescriptor,
@@ -122,7 +122,7 @@ def miopenRNNForwardTraining(
 
 
 @entry
-@runs.timed
+@timed
 def miopenRNNForwardInference(
     handle: Handle,
     rnnDesc: RNNDescriptor,
@@ -160,7 +160,7 @@ def miopenRNNForwardInference(
 
 
 @entry
-@runs.timed
+@timed
 def miopenRNNBackwardData(
     handle: Handle,
     rnnDesc: RNNDescriptor,
@@ -232,7 +232,7 @@ def miopenRNNBackwardData(
 
 
 @entry
-@runs.timed
+@timed
 def miopenRNNBackwardWeights(
     handle: Handle,
     rnnDesc: RNNDescriptor,

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from ... import backends
 from ...errors import BadParam
@@ -15,6 +17,7 @@ VERSION = (3, 5, 0)  # the release this dialect answers for, as in include/miope
 
 Allocator = Callable[[Any, int], int]
 Deallocator = Callable[[Any, int], None]
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 @dataclass(eq=False, slots=True)
@@ -40,6 +43,21 @@ class Handle:
     profiling: bool = False
     kernel_time: float = 0.0
     alive: bool = True
+
+
+def timed(function: Function) -> Function:
+    """Time the call where the handle profiles, as miopenEnableProfiling asks for."""
+
+    @functools.wraps(function)
+    def wrapper(handle: Handle, *args: Any, **kwargs: Any) -> Any:
+        if not handle.profiling:
+            return function(handle, *args, **kwargs)
+        start = time.perf_counter()
+        result = function(handle, *args, **kwargs)
+        handle.kernel_time = (time.perf_counter() - start) * 1e3
+        return result
+
+    return wrapper  # type: ignore[return-value]
 
 
 @entry

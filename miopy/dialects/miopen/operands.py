@@ -42,6 +42,15 @@ class Operand(NamedTuple):
         return Span(self.argument, self.address, self.nbytes)
 
 
+def lengths_and_strides(
+    descriptor: TensorDescriptor,
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Those of all elements: the vectors of a ...c4 or ...c8 layout are one more dimension."""
+    if descriptor.vector_length == 1:
+        return descriptor.dims, descriptor.strides
+    return (*descriptor.dims, descriptor.vector_length), (*descriptor.strides, 1)
+
+
 def operand(
     handle: Handle,
     argument: str,
@@ -52,9 +61,7 @@ def operand(
 ) -> Operand:
     """Check that `value` is memory that holds the descriptor's tensor."""
     dtype = DATA_TYPES[descriptor.data_type].name
-    lengths, strides = descriptor.dims, descriptor.strides
-    if descriptor.vector_length > 1:  # a ...c4 or ...c8 layout: a vector at each position
-        lengths, strides = (*lengths, descriptor.vector_length), (*strides, 1)
+    lengths, strides = lengths_and_strides(descriptor)
     address = address_of(
         argument,
         value,

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import functools
-import time
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -19,23 +16,6 @@ from .tensor import TensorDescriptor
 from .types import DATA_TYPES, miopenDataType_t, miopenStatus_t
 
 UNKNOWN = miopenStatus_t.miopenStatusUnknownError
-
-Function = TypeVar("Function", bound=Callable[..., Any])
-
-
-def timed(function: Function) -> Function:
-    """Time the call where the handle profiles, as miopenEnableProfiling asks for."""
-
-    @functools.wraps(function)
-    def wrapper(handle: Handle, *args: Any, **kwargs: Any) -> Any:
-        if not handle.profiling:
-            return function(handle, *args, **kwargs)
-        start = time.perf_counter()
-        result = function(handle, *args, **kwargs)
-        handle.kernel_time = (time.perf_counter() - start) * 1e3
-        return result
-
-    return wrapper  # type: ignore[return-value]
 
 
 class Arguments:

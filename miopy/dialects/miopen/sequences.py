@@ -19,7 +19,7 @@ from ...errors import BadParam
 from . import runs
 from .descriptors import RNNDescriptor
 from .entry import entry
-from .handle import Handle
+from .handle import Handle, timed
 from .layout import MIOPEN
 from .passes import (
     Buffer,
@@ -107,7 +107,7 @@ def _check_states(
 
 
 @entry
-@runs.timed
+@timed
 def miopenRNNForward(
     handle: Handle,
     rnnDesc: RNNDescriptor,
@@ -151,7 +151,7 @@ def miopenRNNForward(
 
 
 @entry
-@runs.timed
+@timed
 def miopenRNNBackwardSeqData(
     handle: Handle,
     rnnDesc: RNNDescriptor,
@@ -197,7 +197,7 @@ def miopenRNNBackwardSeqData(
 
 
 @entry
-@runs.timed
+@timed
 def miopenRNNBackwardWeightsSeqTensor(
     handle: Handle,
     rnnDesc: RNNDescriptor,

@@ -18,7 +18,7 @@ from typing import Any
 from ...core.memory import address_of
 from ...errors import BadParam
 from .entry import entry
-from .handle import Handle
+from .handle import Handle, timed
 from .operands import FLOATING, MAX_DIMS, check_overlap, operand, require, reshaped, walk
 from .tensor import TensorDescriptor
 from .types import DATA_TYPES, check_enum, miopenTensorOp_t
@@ -44,6 +44,7 @@ _TRANSFORMED = _SCALED | {"bfloat16"}
 
 
 @entry
+@timed
 def miopenOpTensor(
     handle: Handle,
     tensorOp: int,
@@ -89,6 +90,7 @@ def miopenOpTensor(
 
 
 @entry
+@timed
 def miopenSetTensor(handle: Handle, yDesc: TensorDescriptor, y: Any, alpha: Any) -> None:
     """y = alpha in every element of the tensor.
 
@@ -101,6 +103,7 @@ def miopenSetTensor(handle: Handle, yDesc: TensorDescriptor, y: Any, alpha: Any)
 
 
 @entry
+@timed
 def miopenScaleTensor(handle: Handle, yDesc: TensorDescriptor, y: Any, alpha: Any) -> None:
     """y = alpha * y; half, float, double and int32 (which wraps) only. Dimensions as SetTensor."""
     to = operand(handle, "y", y, yDesc, writable=True)
@@ -112,6 +115,7 @@ def miopenScaleTensor(handle: Handle, yDesc: TensorDescriptor, y: Any, alpha: An
 
 
 @entry
+@timed
 def miopenTransformTensor(
     handle: Handle,
     alpha: Any,
