@@ -28,7 +28,8 @@ KINK_MARGIN = {"float64": 1e-12, "float32": 1e-5, "float16": 1e-3}
 class Case:
     """One configuration. `null` names the state pointers passed as NULL.
 
-    lengths     steps of each sequence; descending, except in the padded layouts of the Seq API
+    lengths     steps of each sequence; descending, except in the padded layouts of the Seq API. In
+                the layouts with a descriptor per step, zeros only widen the states
     max_steps   steps of the padded tensors of the Seq API, if more than the longest sequence
     marker      padding marker of the Seq API's descriptors
     """
@@ -97,7 +98,8 @@ class Rows:
 
     def __init__(self, case: Case) -> None:
         lengths = np.array(case.lengths)
-        steps, batch = case.steps, case.batch
+        # Where each step has its descriptor, the tensors know nothing of sequences without a step.
+        steps, batch = case.steps, case.batch_sizes[0] if case.layout == PADDED else case.batch
         self.valid = np.arange(steps)[:, None] < lengths  # (T, N)
         self.times, self.sequences = np.nonzero(self.valid)
         if case.layout == BATCH_PADDED:

@@ -158,7 +158,7 @@ class Run:
         """One descriptor per step; steps of the same batch share theirs."""
         sizes = self.case.batch_sizes
         shared = {n: tensor_descriptor(self.case.dtype, [n, vector]) for n in set(sizes)}
-        return [shared[n] for n in sizes]
+        return [shared[n] for n in sizes if n]
 
     def space_sizes(self) -> tuple[int, int, int]:
         """Bytes of the workspaces for training and inference, and of the reserve."""

@@ -118,3 +118,45 @@ def test_a_result_off_by_one_part_in_a_thousand_is_refused():
         wrong = dict(got, **{name: values * (1 + 1e-3)})
         with pytest.raises(AssertionError, match=f"^{name}: "):
             assert_results(case, wrong, expected(case).training)
+
+
+@pytest.mark.parametrize("layout", [PACKED, PADDED])
+@pytest.mark.parametrize("mode", GATES)
+def test_states_wider_than_the_first_batch(mode, layout):
+    """Rows of sequences without a step are zero in hy, cy, dhx and dcx."""
+    run = check(Case(mode, (3, 2, 0, 0), num_layers=2, num_directions=2, layout=layout))
+    assert not run.buffers["hy"].array[:, 2:].any()
+    assert not run.buffers["dhx"].array[:, 2:].any()
+
+
+@pytest.mark.parametrize("layout", [PACKED, BATCH_PADDED])
+@pytest.mark.parametrize("mode", GATES)
+def test_states_may_be_replaced_in_place(mode, layout):
+    run = Run(Case(mode, num_layers=3, num_directions=2, layout=layout))
+    reference = run.forward_inference()
+    for state in ("h", "c"):
+        buffer = run.buffers[f"{state}y"]
+        buffer.array[:] = run.buffers[f"{state}x"].array
+        run.buffers[f"{state}x"] = buffer
+    function, arguments = run.call("forward_inference")
+    function(*arguments)
+    assert np.array_equal(run.rows.gather(run.buffers["y"].array), reference["y"])
+    assert np.array_equal(run.buffers["hy"].array, reference["hy"])
+
+
+@pytest.mark.parametrize("mode", GATES)
+def test_padding_is_left_alone_with_a_descriptor_per_step(mode):
+    run = check(Case(mode, (5, 2, 1), layout=PADDED))
+    for name in ("y", "dx"):
+        assert np.isnan(run.rows.padding(run.buffers[name].array)).all()
+
+
+@pytest.mark.parametrize("marker", [None, -1.5])
+@pytest.mark.parametrize("lengths", [(5, 2, 1), (2, 0, 5), (4, 4)])
+@pytest.mark.parametrize("layout", [SEQ_PADDED, BATCH_PADDED])
+@pytest.mark.parametrize("mode", GATES)
+def test_padding_is_filled_with_the_marker_or_zero(mode, layout, lengths, marker):
+    case = Case(mode, lengths, layout=layout, max_steps=6, marker=marker)
+    run = check(case)
+    for name in ("y", "dx"):
+        assert (run.rows.padding(run.buffers[name].array) == (marker or 0)).all()
