@@ -7,7 +7,6 @@ import zlib
 
 import numpy as np
 import pytest
-
 import xorwow
 
 STATES = {  # (seed, state): d, x0 ... x4
