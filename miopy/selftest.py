@@ -160,7 +160,7 @@ def reference(network: Network, inputs: Array) -> tuple[dict[str, Array], float]
 
 
 def expected(network: Network, inputs: Array, weighting: dict[str, Array]) -> dict[str, Array]:
-    """Every result in float64, flat; gradients are those of sum(y dy) + sum(hy dhy) + sum(cy dcy)."""
+    """Every result in float64, flat; gradients are of sum(y dy) + sum(hy dhy) + sum(cy dcy)."""
     results = {name: value[0] for name, value in reference(network, inputs[None])[0].items()}
     gradient = np.empty(inputs.size)
     for start in range(0, inputs.size, DIRECTIONS_AT_ONCE):

@@ -148,7 +148,8 @@ def main(argv: list[str] | None = None) -> int:
     torch.set_num_threads(threads)
     shapes = [shape for shape in SHAPES if options.only in shape.name]
     if not shapes:
-        parser.error(f"--only {options.only!r} matches none of: {', '.join(s.name for s in SHAPES)}")
+        names = ", ".join(shape.name for shape in SHAPES)
+        parser.error(f"--only {options.only!r} matches none of: {names}")
     records: list[dict] = []
     with Progress(transient=True) as progress:
         bar = progress.add_task("timing", total=sum(len(shape.modes) for shape in shapes))

@@ -1,7 +1,7 @@
 """cffi build of `miopy.backends._host`: the host kernels behind the declarations of their headers.
 
-Every `miopy/kernels/host/<family>.h` listed in FAMILIES holds only declarations that cffi reads once
-preprocessor lines are dropped, so that a prototype has one home.
+Every `miopy/kernels/host/<family>.h` listed in FAMILIES holds only declarations that cffi reads
+once preprocessor lines are dropped, so that a prototype has one home.
 """
 
 from __future__ import annotations

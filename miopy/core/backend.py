@@ -17,7 +17,7 @@ from .sequence import Sequence
 
 @dataclass(frozen=True)
 class Matrix:
-    """A matrix in device memory: element (i, j) is `row` * i + `column` * j elements from `address`.
+    """A matrix in device memory: element (i, j) is row * i + column * j elements from `address`.
 
     index   if given, row i is row index[i] instead; -1 - r stands for row r of `other`, whose rows
             are `other_row` apart and which is zero if None

@@ -4,14 +4,14 @@ x and y are packed, (sum of the batch over all steps, vector), longest sequence 
 miopenRNNIOWithPadding they are dense, (steps, first batch, vector), rows that hold no step are not
 written and what they contain does not matter. States are (L * D, batch, H).
 
-Data arguments hold elements of the RNN's type; hx, cx, hy, cy and their gradients may be None in any
-combination. Descriptors may not. Everything is checked, in MIOpen's order, before anything is
+Data arguments hold elements of the RNN's type; hx, cx, hy, cy and their gradients may be None in
+any combination. Descriptors may not. Everything is checked, in MIOpen's order, before anything is
 written.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence as Array
+from collections.abc import Sequence
 from typing import Any
 
 from ...core import sequence as sequences
@@ -79,7 +79,7 @@ def miopenRNNForwardTraining(
     handle: Handle,
     rnnDesc: RNNDescriptor,
     sequenceLen: int,
-    xDesc: Array[TensorDescriptor],
+    xDesc: Sequence[TensorDescriptor],
     x: Any,
     hxDesc: TensorDescriptor,
     hx: Any,
@@ -87,7 +87,7 @@ def miopenRNNForwardTraining(
     cx: Any,
     wDesc: TensorDescriptor,
     w: Any,
-    yDesc: Array[TensorDescriptor],
+    yDesc: Sequence[TensorDescriptor],
     y: Any,
     hyDesc: TensorDescriptor,
     hy: Any,
@@ -127,7 +127,7 @@ def miopenRNNForwardInference(
     handle: Handle,
     rnnDesc: RNNDescriptor,
     sequenceLen: int,
-    xDesc: Array[TensorDescriptor],
+    xDesc: Sequence[TensorDescriptor],
     x: Any,
     hxDesc: TensorDescriptor,
     hx: Any,
@@ -135,7 +135,7 @@ def miopenRNNForwardInference(
     cx: Any,
     wDesc: TensorDescriptor,
     w: Any,
-    yDesc: Array[TensorDescriptor],
+    yDesc: Sequence[TensorDescriptor],
     y: Any,
     hyDesc: TensorDescriptor,
     hy: Any,
@@ -165,9 +165,9 @@ def miopenRNNBackwardData(
     handle: Handle,
     rnnDesc: RNNDescriptor,
     sequenceLen: int,
-    yDesc: Array[TensorDescriptor],
+    yDesc: Sequence[TensorDescriptor],
     y: Any,
-    dyDesc: Array[TensorDescriptor],
+    dyDesc: Sequence[TensorDescriptor],
     dy: Any,
     dhyDesc: TensorDescriptor,
     dhy: Any,
@@ -179,7 +179,7 @@ def miopenRNNBackwardData(
     hx: Any,
     cxDesc: TensorDescriptor,
     cx: Any,
-    dxDesc: Array[TensorDescriptor],
+    dxDesc: Sequence[TensorDescriptor],
     dx: Any,
     dhxDesc: TensorDescriptor,
     dhx: Any,
@@ -237,11 +237,11 @@ def miopenRNNBackwardWeights(
     handle: Handle,
     rnnDesc: RNNDescriptor,
     sequenceLen: int,
-    xDesc: Array[TensorDescriptor],
+    xDesc: Sequence[TensorDescriptor],
     x: Any,
     hxDesc: TensorDescriptor,
     hx: Any,
-    yDesc: Array[TensorDescriptor],
+    yDesc: Sequence[TensorDescriptor],
     y: Any,
     dwDesc: TensorDescriptor,
     dw: Any,

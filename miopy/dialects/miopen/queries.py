@@ -6,6 +6,8 @@ queries only GetRNNParamsSize insists that it is, as in MIOpen.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ...core.config import RNNConfig
 from ...core.plan import plan
 from ...errors import BadParam
@@ -28,7 +30,7 @@ from .types import (
 
 @entry
 def miopenGetRNNWorkspaceSize(
-    handle: Handle, rnnDesc: RNNDescriptor, sequenceLen: int, xDesc: list[TensorDescriptor]
+    handle: Handle, rnnDesc: RNNDescriptor, sequenceLen: int, xDesc: Sequence[TensorDescriptor]
 ) -> int:
     """Bytes of `workSpace`, for training and inference alike."""
     steps = batch_sizes("xDesc", xDesc, sequenceLen, rnnDesc)
@@ -37,7 +39,7 @@ def miopenGetRNNWorkspaceSize(
 
 @entry
 def miopenGetRNNTrainingReserveSize(
-    handle: Handle, rnnDesc: RNNDescriptor, sequenceLen: int, xDesc: list[TensorDescriptor]
+    handle: Handle, rnnDesc: RNNDescriptor, sequenceLen: int, xDesc: Sequence[TensorDescriptor]
 ) -> int:
     """Bytes of `reserveSpace`, with the dropout rate as it is now."""
     steps = batch_sizes("xDesc", xDesc, sequenceLen, rnnDesc)
@@ -91,7 +93,7 @@ def miopenGetRNNParamsDescriptor(
 
 @entry
 def miopenGetRNNInputTensorSize(
-    handle: Handle, rnnDesc: RNNDescriptor, seqLen: int, xDesc: list[TensorDescriptor]
+    handle: Handle, rnnDesc: RNNDescriptor, seqLen: int, xDesc: Sequence[TensorDescriptor]
 ) -> int:
     """Bytes of `x`: all packed rows; with padding, as many rows in each step as in the first."""
     steps = batch_sizes("xDesc", xDesc, seqLen, rnnDesc, length_argument="seqLen")
@@ -101,7 +103,7 @@ def miopenGetRNNInputTensorSize(
 
 @entry
 def miopenGetRNNHiddenTensorSize(
-    handle: Handle, rnnDesc: RNNDescriptor, seqLen: int, xDesc: list[TensorDescriptor]
+    handle: Handle, rnnDesc: RNNDescriptor, seqLen: int, xDesc: Sequence[TensorDescriptor]
 ) -> int:
     """Bytes of `hx`, and of every other state: (L * D, batch of the first step, H)."""
     steps = batch_sizes("xDesc", xDesc, seqLen, rnnDesc, length_argument="seqLen")
@@ -151,7 +153,7 @@ def _config(rnnDesc: RNNDescriptor, input_size: int) -> RNNConfig:
 
 
 def is_padded(rnnDesc: RNNDescriptor) -> bool:
-    """Whether x and y of the calls with descriptor arrays are dense, (steps, first batch, vector)."""
+    """Whether descriptor arrays stand for dense x and y, (steps, first batch, vector)."""
     return rnnDesc.padding_mode == miopenRNNPaddingMode_t.miopenRNNIOWithPadding
 
 

@@ -5,8 +5,8 @@ batch-major padded (batch, steps, vector), the padded ones with lengths in any o
 States are (L * D, batch, H) in the caller's order of sequences; those of a sequence of length zero
 get 0, as do their gradients.
 
-Rows of a padded y, or dx, that hold no step are filled with the descriptor's padding marker, or with
-0 where there is none. What x and dy contain there does not matter.
+Rows of a padded y, or dx, that hold no step are filled with the descriptor's padding marker, or
+with 0 where there is none. What x and dy contain there does not matter.
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ Only the first two dims count, batch and vector size; further dims and the strid
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from ...errors import BadParam
@@ -30,7 +31,7 @@ class Steps(NamedTuple):
 
 def batch_sizes(
     argument: str,
-    xDesc: list[TensorDescriptor],
+    xDesc: Sequence[TensorDescriptor],
     sequenceLen: int,
     rnnDesc: RNNDescriptor,
     *,
