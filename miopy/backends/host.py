@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 import os
 import threading
 from collections.abc import Callable
@@ -18,6 +19,7 @@ from ._host import ffi, lib
 
 STORAGE = {"float32": 0, "float16": 1, "bfloat16": 2, "float64": 3}
 CELL_NUMBER = {name: number for number, name in enumerate(CELLS)}
+BUILDS = ("avx512", "avx2", "base")  # of the kernels, as numbered in kernels/host/pool.h
 ALIGNMENT = 64
 
 
@@ -41,6 +43,20 @@ def num_threads() -> int:
     return int(asked)
 
 
+def builds() -> list[str]:
+    """The builds of the kernels that this machine can run, fastest first."""
+    return [name for number, name in enumerate(BUILDS) if lib.has_build(number)]
+
+
+def build() -> str:
+    """The build a new backend uses: MIOPY_ISA, or the fastest."""
+    usable = builds()
+    asked = os.environ.get("MIOPY_ISA") or usable[0]
+    if asked not in usable:
+        raise BadParam("MIOPY_ISA", f"must be one of {', '.join(usable)} on this machine", asked)
+    return asked
+
+
 class Scratch:
     """Memory that outlives a call but not its contents: one block, grown on demand."""
 
@@ -48,7 +64,8 @@ class Scratch:
         self.allocator: Callable[[Any, int], int] | None = None
         self.deallocator: Callable[[Any, int], None] | None = None
         self.context: Any = None
-        self.block: Any = None
+        self.block: Any = None  # an array, or what the allocator returned
+        self.start = 0
         self.nbytes = 0
 
     def address(self, nbytes: int) -> int:
@@ -56,27 +73,28 @@ class Scratch:
         if nbytes > self.nbytes:
             self.release()
             self._allocate(nbytes)
-        start = self.block if isinstance(self.block, int) else self.block.ctypes.data
-        return -(-start // ALIGNMENT) * ALIGNMENT
+        return self.start
 
     def _allocate(self, nbytes: int) -> None:
+        size = nbytes + ALIGNMENT
         if self.allocator is None:
             try:
-                self.block = np.empty(nbytes + ALIGNMENT, np.uint8)
+                self.block = np.empty(size, np.uint8)
             except MemoryError:
-                raise OutOfMemory("scratch", f"of {nbytes} bytes cannot be allocated") from None
+                raise OutOfMemory("scratch", f"of {size} bytes cannot be allocated") from None
+            start = self.block.ctypes.data
         else:
-            self.block = self.allocator(self.context, nbytes + ALIGNMENT)
-            if not self.block:
-                self.block = None
-                rule = f"returned NULL for {nbytes + ALIGNMENT} bytes"
-                raise OutOfMemory("allocator", rule)
+            self.block = self.allocator(self.context, size) or None
+            if self.block is None:
+                raise OutOfMemory("allocator", f"returned NULL for {size} bytes")
+            start = operator.index(self.block)
+        self.start = -(-start // ALIGNMENT) * ALIGNMENT
         self.nbytes = nbytes
 
     def release(self) -> None:
-        if isinstance(self.block, int) and self.deallocator is not None:
-            self.deallocator(self.context, self.block)
-        self.block, self.nbytes = None, 0
+        block, self.block, self.nbytes = self.block, None, 0
+        if self.deallocator is not None and block is not None:
+            self.deallocator(self.context, block)
 
 
 class HostBackend:
@@ -85,11 +103,17 @@ class HostBackend:
     name = "host"
 
     def __init__(self) -> None:
-        self._pool = ffi.gc(lib.pool_create(num_threads()), lib.pool_destroy)
-        if self._pool == ffi.NULL:
+        created = lib.pool_create(num_threads(), BUILDS.index(build()))
+        if created == ffi.NULL:
             raise OutOfMemory("pool", "of threads cannot be allocated")
+        self._pool = ffi.gc(created, lib.pool_destroy)
         self._scratch = Scratch()
-        self._lock = threading.Lock()
+        self._locks: dict[int, threading.Lock] = {}
+
+    @property
+    def _lock(self) -> threading.Lock:
+        """One per process: a fork while another thread computes copies a lock that stays taken."""
+        return self._locks.setdefault(os.getpid(), threading.Lock())
 
     def set_allocator(
         self,
@@ -223,24 +247,16 @@ class HostBackend:
 
     def column_sums(self, dtype: str, sums: int, a: Matrix, rows: int, columns: int) -> None:
         to, source = self._pointer(sums), self._pointer(a.address)
-        lib.column_sums(self._pool, STORAGE[dtype], to, source, rows, columns, a.row)
+        with self._lock:
+            lib.column_sums(self._pool, STORAGE[dtype], to, source, rows, columns, a.row)
 
     def plane_sums(
         self, dtype: str, out: Matrix, a: Matrix, rows: int, columns: int, planes: list[int]
     ) -> None:
         to, source = self._pointer(out.address), self._pointer(a.address)
-        lib.plane_sums(
-            self._pool,
-            STORAGE[dtype],
-            to,
-            out.row,
-            source,
-            a.row,
-            rows,
-            columns,
-            planes,
-            len(planes),
-        )
+        shape = rows, columns, planes, len(planes)
+        with self._lock:
+            lib.plane_sums(self._pool, STORAGE[dtype], to, out.row, source, a.row, *shape)
 
     def gather_rows(self, to: int, source: int, index: Any, nbytes: int) -> None:
         arguments = self._pointer(to), self._pointer(source), self._indices(index)

@@ -58,17 +58,9 @@ void apply_dropout(int type, int dims, const int64_t *lengths, void *y, const in
     const walk_strides to = strides_of(dims, y_strides), from = strides_of(dims, x_strides);
     const float scale = dropout == 1 ? 0 : 1 / (1 - dropout);
     switch (type) {
-    case F32:
-        dropout_apply_f32(y, to, x, from, mask, shape, scale);
-        break;
-    case F16:
-        dropout_apply_f16(y, to, x, from, mask, shape, scale);
-        break;
-    case BF16:
-        dropout_apply_bf16(y, to, x, from, mask, shape, scale);
-        break;
-    case F64:
-        dropout_apply_f64(y, to, x, from, mask, shape, scale);
-        break;
+    case F32: dropout_apply_f32(y, to, x, from, mask, shape, scale); break;
+    case F16: dropout_apply_f16(y, to, x, from, mask, shape, scale); break;
+    case BF16: dropout_apply_bf16(y, to, x, from, mask, shape, scale); break;
+    case F64: dropout_apply_f64(y, to, x, from, mask, shape, scale); break;
     }
 }

@@ -22,7 +22,6 @@ typedef struct {
 
 /* The functions run on every worker of a job; *_scratch answers bytes for that many threads. */
 typedef struct {
-    const char *name;
     int64_t (*forward_scratch)(const forward_pass *, int threads);
     void (*forward)(const forward_pass *, void *scratch, worker);
     int64_t (*backward_scratch)(const backward_pass *, int threads);
@@ -35,8 +34,5 @@ typedef struct {
 
 extern const kernel_table avx512_float, avx512_double, avx2_float, avx2_double, base_float,
     base_double;
-
-/* The build for a storage type on this machine: kernels.c. */
-const kernel_table *kernels_for(int storage);
 
 #endif

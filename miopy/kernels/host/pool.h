@@ -4,9 +4,13 @@
  * for the next job and then sleep. After a fork the child starts its own. */
 typedef struct pool pool;
 
-/* A pool of `threads` workers, the caller included; NULL if memory is short. */
-pool *pool_create(int threads);
-/* Ends the workers; no job may be running. */
+/* Whether this machine can run the kernels built for AVX-512 (0), AVX2 (1) or any machine of the
+ * architecture (2). */
+int has_build(int build);
+/* A pool of `threads` workers, the caller included, for kernels of such a build; NULL if memory is
+ * short. It runs one job at a time, which its users see to. */
+pool *pool_create(int threads, int build);
+/* Ends the workers; no job may be running. NULL is accepted. */
 void pool_destroy(pool *p);
 int pool_threads(const pool *p);
 #endif

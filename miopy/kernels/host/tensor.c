@@ -26,30 +26,16 @@
 #undef STORAGE
 
 /* CALL(type's name, C type) for the type at hand. */
-#define FOR_FLOATING(CALL)    \
-    case F32:                 \
-        CALL(f32, float);     \
-        break;                \
-    case F16:                 \
-        CALL(f16, uint16_t);  \
-        break;                \
-    case BF16:                \
-        CALL(bf16, uint16_t); \
-        break;                \
-    case F64:                 \
-        CALL(f64, double);    \
-        break;
-#define FOR_ANY(CALL)       \
-    FOR_FLOATING(CALL)      \
-    case I32:               \
-        CALL(i32, int32_t); \
-        break;              \
-    case I8:                \
-        CALL(i8, int8_t);   \
-        break;              \
-    case I64:               \
-        CALL(i64, int64_t); \
-        break;
+#define FOR_FLOATING(CALL)                  \
+    case F32: CALL(f32, float); break;      \
+    case F16: CALL(f16, uint16_t); break;   \
+    case BF16: CALL(bf16, uint16_t); break; \
+    case F64: CALL(f64, double); break;
+#define FOR_ANY(CALL)                    \
+    FOR_FLOATING(CALL)                   \
+    case I32: CALL(i32, int32_t); break; \
+    case I8: CALL(i8, int8_t); break;    \
+    case I64: CALL(i64, int64_t); break;
 
 void set_tensor(int type, int dims, const int64_t *lengths, void *y, const int64_t *y_strides,
                 const void *alpha)

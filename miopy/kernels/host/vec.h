@@ -3,8 +3,9 @@
  * GCC/Clang vector extensions, so one source serves AVX-512, AVX2, SSE2 and Neon; the including
  * file sets VL and REAL_IS_DOUBLE. No -ffast-math anywhere: split() relies on strict addition.
  *
- * float: sigmoid and tanh are within 3 units in the last place (tests/test_activations.py). NaN
- * stays NaN, infinities saturate, tanh(-0) is +0. double: the C library's functions, lane by lane.
+ * float: sigmoid and tanh are within 3 units in the last place, but sigmoid below 2^-128 is 0 and
+ * tanh(-0) is +0. NaN stays NaN, infinities saturate: tests/test_activations.py. double: the C
+ * library's functions, lane by lane.
  */
 #ifndef MIOPY_VEC_H
 #define MIOPY_VEC_H
@@ -31,9 +32,10 @@ INLINE void store(scalar *p, vec v) { *(loose *)p = v; }
 INLINE vec splat(scalar x) { return x - zero; } /* x + 0 would not fold: -0 */
 INLINE vec pick(veci mask, vec a, vec b) { return (vec)((mask & (veci)a) | (~mask & (veci)b)); }
 
-/* 1 where x > 0, else 0; relu(NaN) is NaN because it multiplies. */
+/* 1 where x > 0, else 0. */
 INLINE vec is_positive(vec x) { return pick(x > zero, splat(1), zero); }
-INLINE vec relu(vec x) { return x * is_positive(x) + zero; } /* + 0: never -0 */
+/* Never -0; NaN is not <= 0 and stays. */
+INLINE vec relu(vec x) { return pick(x <= zero, zero, x); }
 
 #if REAL_IS_DOUBLE
 
@@ -53,6 +55,8 @@ INLINE vec hyperbolic_tangent(vec x)
 
 #else
 
+typedef uint32_t vecu __attribute__((vector_size(VL * 4))); /* overflow is defined */
+
 INLINE vec clamp(vec x, float low, float high)
 {
     x = pick(x < splat(low), splat(low), x); /* false for NaN, which passes */
@@ -61,13 +65,13 @@ INLINE vec clamp(vec x, float low, float high)
 
 /* x = n ln2 + r, |r| <= ln2/2. Adding 1.5 * 2^23 rounds x/ln2 to an integer and leaves it in the
  * low mantissa bits, so n comes back already shifted into the exponent field. */
-INLINE veci split(vec x, vec *r)
+INLINE vecu split(vec x, vec *r)
 {
     const vec magic = splat(12582912.0f);
     vec shifted = x * splat(1.44269504f) + magic;
     vec n = shifted - magic;
     *r = x - n * splat(0.693145752f) - n * splat(1.42860677e-6f);
-    return (veci)shifted << 23;
+    return (vecu)shifted << 23;
 }
 
 /* e^r - 1 for |r| <= ln2/2, a minimax polynomial. */
@@ -80,26 +84,26 @@ INLINE vec expm1_reduced(vec r)
     return q * (r * r) + r;
 }
 
+/* Half of e^-x is always finite, so that for large -x doubling it is what overflows. */
 INLINE vec sigmoid(vec x)
 {
     vec r;
-    veci n = split(clamp(-x, -87.0f, 87.0f), &r);
-    vec e = (vec)((veci)(expm1_reduced(r) + splat(1)) + n);
-    return splat(1) / (splat(1) + e);
+    vecu n = split(clamp(-x, -87.0f, 89.0f), &r);
+    vec half = (vec)((vecu)(expm1_reduced(r) * splat(0.5f) + splat(0.5f)) + n);
+    return splat(1) / (half * splat(2) + splat(1));
 }
 
 /* tanh x = m / (m + 2) with m = e^2x - 1 = 2^n p + (2^n - 1): no cancellation near 0. */
 INLINE vec hyperbolic_tangent(vec x)
 {
     vec r;
-    veci n = split(clamp(x + x, -18.4f, 18.4f), &r);
-    vec scale = (vec)(n + 0x3f800000);
+    vecu n = split(clamp(x + x, -18.4f, 18.4f), &r);
+    vec scale = (vec)(n + 0x3f800000u);
     vec m = expm1_reduced(r) * scale + (scale - splat(1));
     return m / (m + splat(2));
 }
 
 typedef uint16_t vech __attribute__((vector_size(VL * 2)));
-typedef uint32_t vecu __attribute__((vector_size(VL * 4)));
 
 INLINE vec vec_of_f16(vech half)
 {
@@ -123,10 +127,7 @@ INLINE vech f16_of_vec(vec value)
     return __builtin_convertvector(half | sign, vech);
 }
 
-INLINE vec vec_of_bf16(vech half)
-{
-    return (vec)(__builtin_convertvector(half, vecu) << 16);
-}
+INLINE vec vec_of_bf16(vech half) { return (vec)(__builtin_convertvector(half, vecu) << 16); }
 
 INLINE vech bf16_of_vec(vec value)
 {
@@ -156,18 +157,34 @@ INLINE void store_some(scalar *p, vec v, int64_t n)
         memcpy(p, &v, n * sizeof(scalar));
 }
 
+#if !REAL_IS_DOUBLE
+/* Conversions are long and wanted everywhere: one copy, or builds take minutes. */
+static __attribute__((noinline)) vec read_half(const uint16_t *p, int64_t n, int storage)
+{
+    vech half = {0};
+    if (n >= VL)
+        memcpy(&half, p, sizeof half);
+    else if (n > 0)
+        memcpy(&half, p, n * sizeof *p);
+    return storage == F16 ? vec_of_f16(half) : vec_of_bf16(half);
+}
+
+static __attribute__((noinline)) void write_half(uint16_t *p, vec v, int64_t n, int storage)
+{
+    vech half = storage == F16 ? f16_of_vec(v) : bf16_of_vec(v);
+    if (n >= VL)
+        memcpy(p, &half, sizeof half);
+    else if (n > 0)
+        memcpy(p, &half, n * sizeof *p);
+}
+#endif
+
 /* Element `at` and the n - 1 that follow it of an array in storage precision. */
 INLINE vec read(const void *array, int64_t at, int64_t n, int storage)
 {
 #if !REAL_IS_DOUBLE
-    if (storage != F32) {
-        vech half = {0};
-        if (n >= VL)
-            memcpy(&half, (const uint16_t *)array + at, sizeof half);
-        else if (n > 0)
-            memcpy(&half, (const uint16_t *)array + at, n * 2);
-        return storage == F16 ? vec_of_f16(half) : vec_of_bf16(half);
-    }
+    if (storage != F32)
+        return read_half((const uint16_t *)array + at, n, storage);
 #endif
     return load_some((const scalar *)array + at, n);
 }
@@ -176,9 +193,7 @@ INLINE void write(void *array, int64_t at, vec v, int64_t n, int storage)
 {
 #if !REAL_IS_DOUBLE
     if (storage != F32) {
-        vech half = storage == F16 ? f16_of_vec(v) : bf16_of_vec(v);
-        if (n > 0)
-            memcpy((uint16_t *)array + at, &half, n >= VL ? sizeof half : (size_t)n * 2);
+        write_half((uint16_t *)array + at, v, n, storage);
         return;
     }
 #endif

@@ -10,10 +10,13 @@ typedef struct {
     int rank, threads;
 } worker;
 
-/* Runs job(arg) on every worker; returns when all are done. One job runs at a time. */
+/* As given to pool_create. */
+int pool_build(const pool *p);
+
+/* Runs job(arg) on every worker; returns when all are done. */
 void pool_run(pool *p, void (*job)(void *arg, worker w), void *arg);
 
-/* Waits for the workers of `team`, `size` of them. */
-void team_barrier(worker w, int team, int size);
+/* Waits until every worker of the job is here. */
+void meet(worker w);
 
 #endif
