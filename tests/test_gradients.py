@@ -13,6 +13,7 @@ import cases
 import numpy as np
 import pytest
 from cases import Case, Data, expected
+from harness import summands
 from oracle import GATES
 from tolerance import assert_close
 
@@ -131,7 +132,7 @@ def test_double_passes_equal_the_reference_to_rounding(
         case = double_case(mode, num_directions, skip_input, bias=bias, layout=layout, null=null)
         reference = expected(case)
         for name, values in DoubleRun(case, reference.data, device).results().items():
-            assert_close(name, values, reference.training[name], "float64", 8)
+            assert_close(name, values, reference.training[name], "float64", summands(case, name))
 
 
 def loss_of(case: Case, data: Data, device: Backend) -> float:

@@ -269,11 +269,11 @@ def test_B19_calls_of_random_shapes_leave_no_memory_behind(backend):
         run.handle = handle
         run.training()
 
-    for _ in range(300):
+    for _ in range(150):
         one()
     tracemalloc.start()
     before, _ = tracemalloc.get_traced_memory()
-    for _ in range(100):
+    for _ in range(50):
         one()
     after, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()

@@ -94,7 +94,7 @@ def test_torch_agrees(mode, num_directions, num_layers, bias, layout):
     assert_results(case, run.forward_inference(), forward)
 
 
-@pytest.mark.parametrize("mode", TORCH_ORDER)
+@pytest.mark.parametrize("mode", ["tanh", "lstm", "gru"])
 def test_torch_agrees_on_a_large_network(mode):
     case = Case(mode, (30,) * 16, 96, 160, 2, 2)
     run = Run(case)
