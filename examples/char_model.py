@@ -47,16 +47,21 @@ class Minibatch(NamedTuple):
     batch_sizes: list[int]  # pieces still running at each step
 
 
+def pack(text: np.ndarray, starts: np.ndarray, lengths: np.ndarray, steps: range) -> Minibatch:
+    """Some steps of the pieces of text at `starts`; lengths must descend."""
+    step = np.array(steps)[:, np.newaxis]
+    running = step < lengths  # (steps, pieces)
+    positions = (starts + step)[running]
+    return Minibatch(text[positions], text[positions + 1], running.sum(axis=1).tolist())
+
+
 def draw_minibatch(
     rng: np.random.Generator, text: np.ndarray, batch: int, length: int
 ) -> Minibatch:
     """`batch` random pieces of half to one and a half times `length` characters."""
     lengths = np.sort(rng.integers((length + 1) // 2, length * 3 // 2 + 1, size=batch))[::-1]
     starts = rng.integers(0, len(text) - lengths[0], size=batch)
-    step = np.arange(lengths[0])[:, np.newaxis]
-    running = step < lengths  # (steps, batch)
-    positions = (starts + step)[running]
-    return Minibatch(text[positions], text[positions + 1], running.sum(axis=1).tolist())
+    return pack(text, starts, lengths, range(lengths[0]))
 
 
 def cross_entropy(logits: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -110,28 +115,39 @@ class Model:
             "bias": dlogits.sum(axis=0),
         }
 
-    def read(self, text: np.ndarray, states: States) -> tuple[np.ndarray, States]:
-        """Logits of the character after each of `text`, continuing from `states`."""
-        y, states = self.recurrent.infer(self.parameters["embedding"][text], states)
+    def read(
+        self, batch_sizes: list[int], inputs: np.ndarray, states: States
+    ) -> tuple[np.ndarray, States]:
+        """Logits of the character after each input, and the states behind the last."""
+        x = self.parameters["embedding"][inputs]
+        y, states = self.recurrent.infer(batch_sizes, x, states)
         return self.logits(y), states
 
-    def evaluate(self, text: np.ndarray, chunk: int = 1024) -> float:
-        """Mean nats per character of one long text, the state carried from chunk to chunk."""
-        states, total = self.recurrent.zero_states(), 0.0
-        for start in range(0, len(text) - 1, chunk):
-            piece = text[start : start + chunk + 1]
-            logits, states = self.read(piece[:-1], states)
-            nats, _ = cross_entropy(logits, piece[1:])
+    def evaluate(self, text: np.ndarray, readers: int = 16, chunk: int = 128) -> float:
+        """Mean nats per character of one long text.
+
+        Readers share the text; each carries its state from chunk to chunk through its own part.
+        """
+        lengths = np.array([len(part) for part in np.array_split(text[:-1], readers)])
+        starts = np.cumsum(lengths) - lengths
+        states, total = self.recurrent.zero_states(readers), 0.0
+        for start in range(0, lengths[0], chunk):
+            steps = range(start, min(start + chunk, lengths[0]))
+            inputs, targets, batch_sizes = pack(text, starts, lengths, steps)
+            h, c = (np.ascontiguousarray(state[:, : batch_sizes[0]]) for state in states)
+            logits, states = self.read(batch_sizes, inputs, (h, c))
+            nats, _ = cross_entropy(logits, targets)
             total += float(nats.sum(dtype=np.float64))
         return total / (len(text) - 1)
 
-    def sample(self, rng: np.random.Generator, prompt: np.ndarray, length: int) -> list[int]:
+    def sample(self, rng: np.random.Generator, prompt: list[int], length: int) -> list[int]:
         """Characters that continue the prompt, drawn at a temperature that avoids rare ones."""
-        logits, states = self.read(prompt, self.recurrent.zero_states())
-        drawn: list[int] = []
+        states, drawn = self.recurrent.zero_states(1), list(prompt)
+        unread = prompt
         for _ in range(length):
+            logits, states = self.read([1] * len(unread), np.array(unread), states)
             scaled = logits[-1].astype(np.float64) / 0.7
             weights = np.exp(scaled - scaled.max())
-            drawn.append(int(rng.choice(len(weights), p=weights / weights.sum())))
-            logits, states = self.read(np.array(drawn[-1:]), states)
+            unread = [int(rng.choice(len(weights), p=weights / weights.sum()))]
+            drawn += unread
         return drawn

@@ -181,8 +181,8 @@ def report(model: Model, training: Training, corpus: Corpus, console: Console) -
     """A sample of generated text, and the final loss to the last digit."""
     prompt = [corpus.characters.index(character) for character in "\nThe "]
     rng = np.random.default_rng(training.options["seed"])
-    drawn = model.sample(rng, np.array(prompt), length=400)
-    sample = "".join(corpus.characters[i] for i in prompt + drawn).strip()
+    drawn = model.sample(rng, prompt, length=400)
+    sample = "".join(corpus.characters[i] for i in drawn).strip()
     console.print(Panel(Text(sample), title="generated text"))
     loss = training.held_out[training.step]
     console.print(f"held-out loss after step {training.step}: {loss!r} nats per character")

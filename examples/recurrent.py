@@ -119,18 +119,20 @@ class Recurrent:
         )
         return dx, dw
 
-    def zero_states(self) -> States:
-        """The states of one sequence before its first step."""
-        shape = (self.layers, 1, self.hidden_size)
+    def zero_states(self, batch: int) -> States:
+        """The states of `batch` sequences before their first step."""
+        shape = (self.layers, batch, self.hidden_size)
         return np.zeros(shape, np.float32), np.zeros(shape, np.float32)
 
-    def infer(self, x: np.ndarray, states: States) -> tuple[np.ndarray, States]:
-        """y and the new states of one sequence, without dropout, continuing from `states`."""
-        x_descs, y_descs, h_desc = self.describe([1] * len(x))
-        call = (self.handle, self.desc, len(x), x_descs)
+    def infer(
+        self, batch_sizes: list[int], x: np.ndarray, states: States
+    ) -> tuple[np.ndarray, States]:
+        """y and the new states, without dropout, continuing from `states`."""
+        x_descs, y_descs, h_desc = self.describe(batch_sizes)
+        call = (self.handle, self.desc, len(batch_sizes), x_descs)
         workspace = self.buffer("workspace", mi.miopenGetRNNWorkspaceSize(*call))
         y = np.empty((len(x), self.hidden_size), np.float32)
-        (hx, cx), (hy, cy) = states, self.zero_states()
+        (hx, cx), (hy, cy) = states, self.zero_states(batch_sizes[0])
         mi.miopenRNNForwardInference(
             *(*call, x, h_desc, hx, h_desc, cx, self.w_desc, self.weights),
             *(y_descs, y, h_desc, hy, h_desc, cy, *workspace),
