@@ -8,6 +8,7 @@ import itertools
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -127,3 +128,17 @@ def test_number_of_threads_does_not_change_a_bit(backend):
         assert done.returncode == 0, done.stderr
         outputs.add(done.stdout)
     assert len(outputs) == 1
+
+
+def test_handles_in_several_threads_do_not_disturb_one_another():
+    case = Case("lstm", (9, 9, 4), 20, 30, 2, 2, dropout=0.3)
+    reference = Run(case).training()
+
+    def repeat(_):
+        run = Run(case)
+        return [run.training() for _ in range(20)]
+
+    with ThreadPoolExecutor(4) as executor:
+        for results in executor.map(repeat, range(4)):
+            for result in results:
+                assert_same_bits(result, reference)
