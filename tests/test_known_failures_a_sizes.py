@@ -1,8 +1,7 @@
 """Known failures of RNN libraries, group A: size limits and integer overflow.
 
-Not here: A6 (sizes too big for the device: the caller allocates, a query only answers),
-A7 (several GPUs), A8's sanitizer build, A9's oneDNN scratchpad (that dialect is not there yet)
-and A11 (GPU launch grids).
+Not here: A7 (several GPUs), A8's sanitizer build, A9 (oneDNN's scratchpad; that dialect is not
+there yet) and A11 (GPU launch grids).
 """
 
 from __future__ import annotations
@@ -12,9 +11,10 @@ import pytest
 from cases import Case, Data
 from harness import DTYPES, Run, check, rnn_descriptor, tensor_descriptor
 from oracle import GATES, buffer_size
+from refusal import ready, refused
 
 from miopy import miopen as mi
-from miopy.errors import BadParam
+from miopy.errors import BadParam, OutOfMemory
 
 INT_MAX = 2**31 - 1
 
@@ -93,6 +93,17 @@ def test_A4_sizes_grow_smoothly_across_every_power_of_two_boundary(mode, dtype):
 def test_A5_large_batch_of_short_sequences(backend, mode, batch, steps, size):
     """tensorflow/tensorflow#39453: N = 6464 failed to execute."""
     check(Case(mode, (steps,) * batch, size, size))
+
+
+def test_A6_memory_that_cannot_be_had_is_named_with_its_bytes(backend):
+    """pytorch/pytorch#2267: BAD_PARAM came instead of an out-of-memory message."""
+    run = ready()
+    handle, asked = mi.miopenCreate(), []
+    mi.miopenSetAllocator(handle, lambda _, size: asked.append(size), lambda *_: None, None)
+    error = refused(run, "forward_training", handle=handle)
+    assert error.status == mi.miopenStatusAllocFailed
+    assert isinstance(error, OutOfMemory)
+    assert str(asked[0]) in str(error)
 
 
 def test_A8_no_steps_is_refused_before_any_arithmetic():
