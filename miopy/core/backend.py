@@ -58,7 +58,7 @@ class Layer:
     @property
     def input_size(self) -> int:
         """Features of the layer's input, also where they are added instead of multiplied."""
-        return self.config.layer_input_size(self.layer) or self.config.input_size
+        return self.config.output_size if self.layer else self.config.input_size
 
 
 class Backend(Protocol):

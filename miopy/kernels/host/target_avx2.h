@@ -1,5 +1,7 @@
-/* Compile what follows for AVX2 with FMA; kernels.c asks the machine before it is called. */
+/* Compile what follows, up to the end of build.inc, for AVX2 with FMA; has_build() asks the
+ * machine. */
 #if defined(__clang__)
+#define POP_TARGET
 #pragma clang attribute push(__attribute__((target("avx2,fma"))), apply_to = function)
 #else
 #pragma GCC target("avx2,fma")

@@ -1,5 +1,6 @@
-/* Compile what follows for AVX-512; kernels.c asks the machine before it is called. */
+/* Compile what follows, up to the end of build.inc, for AVX-512; has_build() asks the machine. */
 #if defined(__clang__)
+#define POP_TARGET
 #pragma clang attribute push( \
     __attribute__((target("avx512f,avx512vl,avx512dq,avx512bw,avx2,fma"))), apply_to = function)
 #else

@@ -1,0 +1,114 @@
+"""The core's three passes on any backend instance, over arrays this test owns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from miopy.core import sequence as sequences
+from miopy.core.backend import Backend
+from miopy.core.backward_data import backward_data
+from miopy.core.backward_weights import backward_weights
+from miopy.core.config import RNNConfig
+from miopy.core.forward import Rows, forward
+from miopy.core.plan import plan
+from miopy.dialects.miopen.layout import MIOPEN
+
+# bfloat16 is unknown to NumPy: its values are handled as the integers of their bits.
+STORAGE = {
+    "float32": np.float32,
+    "float16": np.float16,
+    "float64": np.float64,
+    "bfloat16": np.uint16,
+}
+
+
+class CoreRun:
+    """One configuration over packed rows; every array is exactly as large as it must be.
+
+    place   makes an array's memory: called with its first contents, returns what is used
+    """
+
+    def __init__(
+        self,
+        backend: Backend,
+        config: RNNConfig,
+        batch_sizes: tuple[int, ...],
+        batch: int | None = None,
+        place: Any = np.copy,
+    ) -> None:
+        self.backend, self.config = backend, config
+        batch = max(batch_sizes, default=0) if batch is None else batch
+        self.sequence = sequences.from_batch_sizes(batch_sizes, batch)
+        self.plan = plan(config, self.sequence.rows, training=True)
+        states = (config.num_layers * config.num_directions, batch, config.hidden_size)
+        shapes = {
+            "x": (self.sequence.rows, config.input_size),
+            "y": (self.sequence.rows, config.output_size),
+            "w": (MIOPEN.size(config),),
+        }
+        shapes |= dict.fromkeys(("hx", "hy", "cx", "cy"), states)
+        shapes |= {"d" + name: shape for name, shape in shapes.items()}
+        rng, dtype = np.random.default_rng(0), STORAGE[config.dtype]
+        self.arrays = {}
+        for name, shape in shapes.items():
+            values = rng.uniform(-0.5, 0.5, shape).astype(np.float32)
+            if config.dtype == "bfloat16":
+                values = values.view(np.uint32) >> 16
+            self.arrays[name] = place(values.astype(dtype))
+        for name in ("workspace", "reserve"):
+            nbytes = getattr(self.plan, name).nbytes
+            self.arrays[name] = place(np.full(nbytes, 0xFF, np.uint8))
+
+    def addresses(self, *names: str) -> dict[str, int]:
+        """An empty array has no memory worth an address."""
+        return {name: self.arrays[name].ctypes.data for name in names}
+
+    def rows(self, *names: str) -> dict[str, Rows]:
+        return {name: Rows(address) for name, address in self.addresses(*names).items()}
+
+    def _call(self, function: Any, rows: tuple[str, ...], *others: str, **renamed: str) -> None:
+        addresses = {to: self.arrays[name].ctypes.data for to, name in renamed.items()}
+        function(
+            self.plan,
+            self.backend,
+            MIOPEN,
+            self.sequence,
+            **self.rows(*rows),
+            **self.addresses(*others, "workspace", "reserve"),
+            **addresses,
+        )
+
+    def forward(self) -> None:
+        self._call(forward, ("x", "y"), "hx", "cx", "hy", "cy", weights="w")
+
+    def backward(self) -> None:
+        names = ("hx", "cx", "dhy", "dcy", "dhx", "dcx")
+        self._call(backward_data, ("dy", "dx"), *names, weights="w")
+        self._call(backward_weights, ("x",), "hx", "dw")
+
+    def saved(self) -> np.ndarray:
+        """(L, D, T, V, H) of the reserve, in storage type."""
+        return self._region("saved", STORAGE[self.config.dtype])
+
+    def cells(self) -> np.ndarray:
+        """(L, D, T, H) of the reserve, in the real type."""
+        return self._region("cells", np.float64 if self.config.real_itemsize == 8 else np.float32)
+
+    def _region(self, name: str, dtype: type) -> np.ndarray:
+        region = self.plan.reserve.regions[name]
+        memory = self.arrays["reserve"][region.offset : region.offset + region.nbytes]
+        return memory.view(dtype).reshape(region.shape)
+
+    def results(self) -> bytes:
+        """The bits of every output of all passes."""
+        self.forward()
+        self.backward()
+        names = ("y", "hy", "cy", "dx", "dhx", "dcx", "dw")
+        return b"".join(self.arrays[name].tobytes() for name in names)
+
+
+def skipping(cell: str, hidden_size: int, dtype: str) -> RNNConfig:
+    """A layer whose gates all see x itself."""
+    return RNNConfig(cell, hidden_size, hidden_size, bias=False, skip_input=True, dtype=dtype)

@@ -1,0 +1,166 @@
+"""The host's products and sums against NumPy in double, on memory that ends where arrays end."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from fences import fenced
+
+from miopy.backends import host
+from miopy.core.backend import Matrix
+
+# Largest difference from the double result, relative to the sum of the terms' magnitudes.
+BOUNDS = {"float64": 1e-14, "float32": 4e-6, "float16": 1e-3, "bfloat16": 8e-3}
+SIZES = (0, 1, 2, 3, 5, 17, 64, 65, 129, 800)
+
+
+@pytest.fixture(params=host.builds())
+def device(request, monkeypatch):
+    monkeypatch.setenv("MIOPY_ISA", request.param)
+    return host.create()
+
+
+def stored(values: np.ndarray, dtype: str) -> np.ndarray:
+    """A fenced array of a storage type; bfloat16 as the bits that it is."""
+    if dtype == "bfloat16":
+        return fenced((values.astype(np.float32).view(np.uint32) >> 16).astype(np.uint16))
+    return fenced(values.astype(dtype))
+
+
+def real(array: np.ndarray) -> np.ndarray:
+    """Its values in double."""
+    if array.dtype == np.uint16:
+        array = (array.astype(np.uint32) << 16).view(np.float32)
+    return array.astype(np.float64)
+
+
+def draw(shape: tuple[int, ...], dtype: str, seed: int = 0) -> np.ndarray:
+    return stored(np.random.default_rng(seed).uniform(-1, 1, shape), dtype)
+
+
+def matrix(array: np.ndarray, **options: object) -> Matrix:
+    row, column = (stride // array.itemsize for stride in array.strides)
+    return Matrix(array.ctypes.data, row, column, **options)
+
+
+def assert_close(got: np.ndarray, a: np.ndarray, b: np.ndarray, start: np.ndarray | int = 0):
+    """got = start + a b"""
+    name = "bfloat16" if got.dtype == np.uint16 else got.dtype.name
+    scale = abs(start) + abs(a) @ abs(b)
+    assert (abs(real(got) - (start + a @ b)) <= BOUNDS[name] * scale).all()
+
+
+def shapes() -> list[tuple[int, int, int]]:
+    """(M, N, K) where each size meets small and large ones in every place."""
+    some = [triple for triple in itertools.product(SIZES, repeat=3) if np.prod(triple) < 3e6]
+    return [some[i] for i in np.random.default_rng(1).permutation(len(some))[:150]]
+
+
+@pytest.mark.parametrize("dtype", BOUNDS)
+def test_products_of_odd_shapes(device, dtype):
+    for number, (M, N, K) in enumerate(shapes()):
+        a, b = draw((M, K), dtype, number), draw((K, N), dtype, number + 1)
+        c = draw((M, N), dtype, number + 2)
+        start, accumulate = real(c), bool(number % 2)
+        device.gemm(dtype, matrix(c), matrix(a), matrix(b), (M, N, K), accumulate=accumulate)
+        assert_close(c, real(a), real(b), start if accumulate else 0)
+
+
+@pytest.mark.parametrize("dtype", BOUNDS)
+@pytest.mark.parametrize("shape", [(17, 65, 129), (65, 17, 801), (3, 129, 5)])
+def test_products_of_strided_matrices(device, dtype, shape):
+    """a transposed, b transposed, and all of them parts of wider ones."""
+    M, N, K = shape
+    a, b = draw((K, M + 3), dtype, 1)[:, 3:].T, draw((N, K + 2), dtype, 2)[:, 2:].T
+    c = draw((M, N + 5), dtype, 3)
+    before = c[:, :5].copy()
+    device.gemm(dtype, matrix(c[:, 5:]), matrix(a), matrix(b), shape)
+    assert_close(c[:, 5:], real(a), real(b))
+    assert np.array_equal(c[:, :5], before)
+
+
+@pytest.mark.parametrize("dtype", BOUNDS)
+@pytest.mark.parametrize("has_other", [False, True])
+def test_products_with_chosen_rows(device, dtype, has_other):
+    M, N, K = 65, 67, 900
+    rng = np.random.default_rng(0)
+    a, b, other = draw((K, M), dtype, 1).T, draw((40, N), dtype, 2), draw((7, N), dtype, 3)
+    index = fenced(rng.integers(-7, 40, K))
+    chosen = np.where((index >= 0)[:, None], real(b)[index], real(other)[-1 - index.clip(None, -1)])
+    if not has_other:
+        chosen[index < 0] = 0
+    given = {"other": other.ctypes.data, "other_row": N} if has_other else {}
+    c = draw((M, N), dtype, 4)
+    device.gemm(dtype, matrix(c), matrix(a), matrix(b, index=index, **given), (M, N, K))
+    assert_close(c, real(a), chosen)
+
+
+@pytest.mark.parametrize("shape", [(129, 65, 800), (17, 800, 129), (1, 800, 65), (800, 1, 65)])
+@pytest.mark.parametrize("dtype", BOUNDS)
+def test_threads_do_not_change_a_bit(dtype, shape, monkeypatch):
+    M, N, K = shape
+    a, b = draw((M, K), dtype, 1), draw((K, N), dtype, 2)
+    results = set()
+    for threads in "123":
+        monkeypatch.setenv("MIOPY_NUM_THREADS", threads)
+        device, c, sums = host.create(), draw((M, N), dtype, 3), draw((K,), dtype, 4)
+        device.gemm(dtype, matrix(c), matrix(a), matrix(b), shape)
+        device.column_sums(dtype, sums.ctypes.data, matrix(a), M, K)
+        results.add(c.tobytes() + sums.tobytes())
+    assert len(results) == 1
+
+
+@pytest.mark.parametrize("dtype", BOUNDS)
+@pytest.mark.parametrize("columns", [0, 1, 3, 17, 129])
+@pytest.mark.parametrize("rows", [0, 1, 5, 800])
+def test_column_sums(device, dtype, rows, columns):
+    a = draw((rows, columns + 2), dtype)[:, 2:]
+    sums = draw((columns,), dtype)
+    device.column_sums(dtype, sums.ctypes.data, matrix(a), rows, columns)
+    assert_close(sums, np.ones(rows), real(a))
+
+
+@pytest.mark.parametrize("dtype", BOUNDS)
+@pytest.mark.parametrize("columns", [0, 1, 3, 17, 129])
+@pytest.mark.parametrize("rows", [0, 1, 5, 65])
+def test_plane_sums(device, dtype, rows, columns):
+    a = draw((rows, 3 * columns), dtype)
+    out = draw((rows, columns + 1), dtype)
+    before = out[:, 0].copy()
+    planes = [2 * columns, 0]
+    device.plane_sums(dtype, matrix(out[:, 1:]), matrix(a), rows, columns, planes)
+    values = real(a)
+    expected = values[:, 2 * columns :] + values[:, :columns]
+    assert (abs(real(out[:, 1:]) - expected) <= 2 * BOUNDS[dtype]).all()
+    assert np.array_equal(out[:, 0], before)
+
+
+def test_rows_are_gathered_and_scattered():
+    device, rng = host.create(), np.random.default_rng(0)
+    for rows, nbytes in itertools.product((0, 1, 9, 300), (0, 1, 6, 64)):
+        table = fenced(rng.integers(0, 256, (400, nbytes)).astype(np.uint8))
+        index = fenced(rng.permutation(400)[:rows])
+        packed = fenced(np.zeros((rows, nbytes), np.uint8))
+        device.gather_rows(packed.ctypes.data, table.ctypes.data, index, nbytes)
+        assert np.array_equal(packed, table[index])
+        back = fenced(np.zeros_like(table))
+        device.scatter_rows(back.ctypes.data, packed.ctypes.data, index, nbytes)
+        expected = np.zeros_like(table)
+        expected[index] = table[index]
+        assert np.array_equal(back, expected)
+
+
+@pytest.mark.parametrize("item", [b"\1", b"\1\2", b"\1\2\3\4", bytes(range(8))])
+def test_fill_repeats_an_item(item):
+    for count in (0, 1, 7, 1000):
+        array = fenced(np.zeros(count * len(item), np.uint8))
+        host.create().fill(array.ctypes.data, item, count)
+        assert array.tobytes() == item * count
+
+
+def test_copied_areas_may_overlap():
+    array = fenced(np.arange(100, dtype=np.uint8))
+    host.create().copy(array.ctypes.data + 3, array.ctypes.data, 97)
+    assert array.tolist() == [0, 1, 2, *range(97)]
