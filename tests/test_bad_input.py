@@ -62,6 +62,24 @@ def test_memory_below_the_declared_size(layout, name):
         assert_error(refused(run, name, **{size: short.nbytes + 2}), space, BAD)
 
 
+@pytest.mark.parametrize("name", PASSES)
+@pytest.mark.parametrize("layout", API)
+def test_space_at_an_odd_address(layout, name):
+    run = ready(layout)
+    for space, _ in spaces_of(name):
+        room = np.zeros(argument_of(run, name, space).nbytes + 2, np.uint8)
+        assert_error(refused(run, name, **{space: room[1:]}), space, BAD)
+        assert_error(refused(run, name, **{space: room.ctypes.data + 2}), space, BAD)
+
+
+@pytest.mark.parametrize("name", PASSES)
+@pytest.mark.parametrize("declared", [-1, 1e6, "4096", None])
+def test_declared_space_that_is_no_size(name, declared):
+    run = ready()
+    for _, size in spaces_of(name):
+        assert_error(refused(run, name, **{size: declared}), size, BAD)
+
+
 @pytest.mark.parametrize(("name", "argument"), each(TENSORS))
 @pytest.mark.parametrize("layout", API)
 def test_tensor_of_the_wrong_type(layout, name, argument):

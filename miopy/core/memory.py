@@ -132,9 +132,7 @@ def _check(
         raise BadParam(argument, f"must hold at least {nbytes} bytes", memory.nbytes)
     if writable and not memory.writable:
         raise BadParam(argument, "must be writable, this memory is read-only")
-    alignment = _ALIGNMENT.get(dtype or "raw", 1)
-    if memory.address % alignment:
-        raise BadParam(argument, f"must be aligned to {alignment} bytes", memory.address)
+    check_alignment(argument, memory.address, _ALIGNMENT.get(dtype or "raw", 1))
 
 
 def _memory(argument: str, value: Any) -> _Memory:
@@ -217,6 +215,12 @@ def _is_dense(shape: Sequence[int], strides: Sequence[int] | None, unit: int) ->
             return False
         unit *= length
     return True
+
+
+def check_alignment(argument: str, address: int | None, alignment: int) -> None:
+    """Raise BadParam unless the address, if there is one, is a multiple of `alignment`."""
+    if address is not None and address % alignment:
+        raise BadParam(argument, f"must be aligned to {alignment} bytes", address)
 
 
 class Span(NamedTuple):

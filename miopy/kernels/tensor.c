@@ -52,14 +52,10 @@ KERNEL FN(transform_tensor)(storage *y, walk_strides y_strides, const storage *x
 INLINE real FN(combine)(int op, real a, real b)
 {
     switch (op) {
-    case OP_ADD:
-        return a + b;
-    case OP_MULTIPLY:
-        return a * b;
-    case OP_MINIMUM:
-        return a < b ? a : b;
-    default:
-        return a > b ? a : b;
+    case OP_ADD: return a + b;
+    case OP_MULTIPLY: return a * b;
+    case OP_MINIMUM: return a < b ? a : b;
+    default: return a > b ? a : b;
     }
 }
 

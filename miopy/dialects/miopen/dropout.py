@@ -13,7 +13,7 @@ import sys
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ...core.memory import Span, address_of
+from ...core.memory import Span, address_of, check_alignment
 from ...errors import BadParam, BufferTooSmall
 from .entry import check_integer, entry
 from .handle import Handle, timed
@@ -30,6 +30,8 @@ from .operands import (
 )
 from .tensor import TensorDescriptor
 from .types import miopenRNGType_t
+
+STATE_ALIGNMENT = 4  # a state is six words of 32 bits
 
 
 @dataclass(eq=False, slots=True)
@@ -185,6 +187,7 @@ def _described(
         writable=writable,
         device=handle.backend.name if handle else "host",
     )
+    check_alignment("states", address, STATE_ALIGNMENT)
     try:
         seed = operator.index(seed)
     except TypeError:

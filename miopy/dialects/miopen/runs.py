@@ -8,14 +8,16 @@ import numpy as np
 
 from ...core.config import RNNConfig
 from ...core.forward import Dropout
-from ...core.memory import Span, address_of, check_disjoint
+from ...core.memory import Span, address_of, check_alignment, check_disjoint
 from ...errors import BadParam, BufferTooSmall
 from .descriptors import RNNDescriptor
+from .entry import check_integer
 from .handle import Handle
 from .tensor import TensorDescriptor
 from .types import DATA_TYPES, miopenDataType_t, miopenStatus_t
 
 UNKNOWN = miopenStatus_t.miopenStatusUnknownError
+OPAQUE_ALIGNMENT = 4  # of workspace and reserve: float, the widest type that they hold
 
 
 class Arguments:
@@ -62,6 +64,7 @@ class Arguments:
             optional=nbytes == 0,
             device=self.device,
         )
+        check_alignment(name, address, OPAQUE_ALIGNMENT)
         (self.outputs if writable else self.inputs).append(Span(name, address, nbytes))
         return address or 0
 
@@ -94,7 +97,7 @@ def refuse_bfloat16(**descriptors: TensorDescriptor) -> None:
 
 def check_size(name: str, declared: int, needed: int) -> None:
     """Raise BufferTooSmall, which is UnknownError in MIOpen, below the size its query reports."""
-    if declared < needed:
+    if check_integer(name, declared, 0) < needed:
         raise BufferTooSmall(
             name, f"must be at least {needed}, the size that was queried", declared
         )

@@ -11,8 +11,8 @@ INLINE void gru_forward(const real *pre, const real *prev, real *next, real *sav
     saved[3] = pre[2];
 }
 
-INLINE void gru_backward(const real *saved, const real *prev, const real *next,
-                         const real *dnext, real *dpre, real *dprev)
+INLINE void gru_backward(const real *saved, const real *prev, const real *next, const real *dnext,
+                         real *dpre, real *dprev)
 {
     real z = saved[0], r = saved[1], n = saved[2], n_h = saved[3];
     real dn = dnext[0] * (1 - z) * (1 - n * n);

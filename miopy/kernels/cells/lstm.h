@@ -12,8 +12,8 @@ INLINE void lstm_forward(const real *pre, const real *prev, real *next, real *sa
     saved[3] = o;
 }
 
-INLINE void lstm_backward(const real *saved, const real *prev, const real *next,
-                          const real *dnext, real *dpre, real *dprev)
+INLINE void lstm_backward(const real *saved, const real *prev, const real *next, const real *dnext,
+                          real *dpre, real *dprev)
 {
     real i = saved[0], f = saved[1], g = saved[2], o = saved[3];
     real tanh_c = hyperbolic_tangent(next[1]);

@@ -5,8 +5,8 @@ INLINE void tanh_forward(const real *pre, const real *prev, real *next, real *sa
     next[0] = hyperbolic_tangent(pre[0]);
 }
 
-INLINE void tanh_backward(const real *saved, const real *prev, const real *next,
-                          const real *dnext, real *dpre, real *dprev)
+INLINE void tanh_backward(const real *saved, const real *prev, const real *next, const real *dnext,
+                          real *dpre, real *dprev)
 {
     dpre[0] = dnext[0] * (1 - next[0] * next[0]);
     dprev[0] = zero;
