@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import operator
 import os
 import threading
 from collections.abc import Callable
@@ -64,7 +63,7 @@ class Scratch:
         self.allocator: Callable[[Any, int], int] | None = None
         self.deallocator: Callable[[Any, int], None] | None = None
         self.context: Any = None
-        self.block: Any = None  # an array, or what the allocator returned
+        self.block: Any = None  # an array, or the address that the allocator returned
         self.start = 0
         self.nbytes = 0
 
@@ -84,11 +83,13 @@ class Scratch:
                 raise OutOfMemory("scratch", f"of {size} bytes cannot be allocated") from None
             start = self.block.ctypes.data
         else:
-            self.block = self.allocator(self.context, size) or None
-            if self.block is None:
+            start = self.allocator(self.context, size)
+            if not start:
                 raise OutOfMemory("allocator", f"returned NULL for {size} bytes")
-            start = operator.index(self.block)
-        self.start = -(-start // ALIGNMENT) * ALIGNMENT
+            if not isinstance(start, (int, np.integer)):
+                raise BadParam("allocator", "must return an address", start)
+            self.block = start
+        self.start = -(-int(start) // ALIGNMENT) * ALIGNMENT
         self.nbytes = nbytes
 
     def release(self) -> None:

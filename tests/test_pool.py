@@ -1,0 +1,194 @@
+"""Threads of the host backend: forks, sharing, idleness, and what remains of destroyed handles."""
+
+from __future__ import annotations
+
+import gc
+import os
+import select
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from cases import Case
+from core_run import CoreRun
+from harness import Run
+
+from miopy import miopen as mi
+from miopy.backends import host
+from miopy.core.config import RNNConfig
+from miopy.errors import BadParam
+
+CONFIG = RNNConfig("lstm", 40, 48, 2, True)
+BATCH_SIZES = tuple(range(20, 0, -1))
+LONG = RNNConfig("lstm", 512, 512)
+
+
+@pytest.fixture(autouse=True)
+def three_threads(monkeypatch):
+    monkeypatch.setenv("MIOPY_NUM_THREADS", "3")
+    monkeypatch.setenv("MIOPY_BACKEND", "host")
+
+
+def small_run(device: host.HostBackend) -> CoreRun:
+    return CoreRun(device, CONFIG, BATCH_SIZES)
+
+
+def in_child(work: Callable[[], bytes]) -> bytes:
+    """What `work` returns in a forked child, which has a minute."""
+    source, sink = os.pipe()
+    child = os.fork()
+    if not child:
+        try:
+            os.write(sink, work())
+        finally:
+            os._exit(0)
+    os.close(sink)
+    ready, _, _ = select.select([source], [], [], 60)
+    if not ready:
+        os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    with os.fdopen(source, "rb") as stream:
+        return stream.read() if ready else b"the child hung"
+
+
+def digest(run: CoreRun) -> bytes:
+    """Few enough bytes for a pipe."""
+    return np.frombuffer(run.results(), np.uint32).sum(dtype=np.uint64).tobytes()
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_forked_child_computes_the_same_and_so_does_its_parent():
+    run = small_run(host.create())
+    expected = digest(run)
+    assert in_child(lambda: digest(run)) == expected
+    assert digest(run) == expected
+    assert in_child(lambda: in_child(lambda: digest(run))) == expected
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_fork_while_another_thread_computes():
+    device = host.create()
+    run, busy = small_run(device), small_run(device)
+    expected, stop = digest(run), threading.Event()
+
+    def compute() -> None:
+        while not stop.is_set():
+            busy.results()
+
+    thread = threading.Thread(target=compute)
+    thread.start()
+    try:
+        for _ in range(10):
+            assert in_child(lambda: digest(run)) == expected
+    finally:
+        stop.set()
+        thread.join()
+    assert digest(run) == expected
+
+
+def in_threads(count: int, work: Callable[[int], bytes]) -> list[bytes]:
+    results = [b""] * count
+
+    def one(number: int) -> None:
+        results[number] = work(number)
+
+    threads = [threading.Thread(target=one, args=(number,)) for number in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return results
+
+
+def test_handles_in_threads_of_their_own_compute_the_same():
+    expected = small_run(host.create()).results()
+    devices = [host.create() for _ in range(8)]
+    found = in_threads(8, lambda number: small_run(devices[number]).results())
+    assert found == [expected] * 8
+
+
+def test_threads_may_share_a_handle():
+    device = host.create()
+    expected = small_run(device).results()
+    for found in in_threads(4, lambda number: small_run(device).results()):
+        assert found == expected
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="counts what /proc tells")
+def test_destroyed_handles_leave_no_threads_and_no_memory():
+    def resident() -> int:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGESIZE")
+
+    def churn(count: int) -> None:
+        for _ in range(count):
+            run.handle = mi.miopenCreate()
+            function, arguments = run.call("forward_inference")
+            function(*arguments)
+            mi.miopenDestroy(run.handle)
+
+    run = Run(Case("gru", (3, 2)))
+    churn(100)
+    gc.collect()
+    threads, memory = len(os.listdir("/proc/self/task")), resident()
+    churn(1000)
+    assert len(os.listdir("/proc/self/task")) <= threads
+    assert resident() - memory < 8 * 2**20
+
+
+def test_python_runs_while_a_layer_computes():
+    run = CoreRun(host.create(), LONG, (16,) * 60)
+    run.forward()
+    thread, count = threading.Thread(target=run.forward), 0
+    thread.start()
+    while thread.is_alive():
+        time.sleep(1e-3)
+        count += 1
+    assert count > 5
+
+
+def test_idle_threads_sleep():
+    device = host.create()
+    small_run(device).results()
+    time.sleep(0.05)
+    before = time.process_time()
+    time.sleep(0.3)
+    assert time.process_time() - before < 0.05
+
+
+@pytest.mark.parametrize("value", ["0", "-1", "1.5", "two", "1025", " "])
+def test_a_bad_number_of_threads_is_refused(monkeypatch, value):
+    monkeypatch.setenv("MIOPY_NUM_THREADS", value)
+    with pytest.raises(BadParam, match="MIOPY_NUM_THREADS.*from 1 to 1024, got") as raised:
+        mi.miopenCreate()
+    assert raised.value.status == mi.miopenStatusBadParm
+
+
+def test_the_most_threads_compute_the_same(monkeypatch):
+    expected = small_run(host.create()).results()
+    monkeypatch.setenv("MIOPY_NUM_THREADS", "64")
+    assert small_run(host.create()).results() == expected
+
+
+@pytest.mark.parametrize("value", ["avx", "AVX2", "sse2"])
+def test_an_unknown_instruction_set_is_refused(monkeypatch, value):
+    monkeypatch.setenv("MIOPY_ISA", value)
+    with pytest.raises(BadParam, match="MIOPY_ISA.*must be one of .*base on this machine, got"):
+        mi.miopenCreate()
+
+
+def test_environment_of_later_handles_does_not_concern_earlier_ones(monkeypatch):
+    device = host.create()
+    run = small_run(device)
+    expected = run.results()
+    monkeypatch.setenv("MIOPY_ISA", "base")
+    monkeypatch.setenv("MIOPY_NUM_THREADS", "1")
+    assert run.results() == expected
+
+
+def test_destroying_no_pool_is_allowed():
+    host.lib.pool_destroy(host.ffi.NULL)
