@@ -233,9 +233,11 @@ def test_reading_an_exporter_keeps_no_reference() -> None:
     assert sys.getrefcount(values) == before
 
 
+@pytest.mark.peers
 @pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16", "float64", "int32"])
 def test_a_torch_tensor_gives_its_address(dtype: str) -> None:
-    torch = pytest.importorskip("torch")
+    import torch
+
     values = torch.zeros(2, 3, dtype=getattr(torch, dtype))
     found = address_of("x", values, nbytes=values.nbytes, dtype=dtype, writable=True)
     assert found == values.data_ptr()
@@ -243,20 +245,26 @@ def test_a_torch_tensor_gives_its_address(dtype: str) -> None:
     assert f"got {dtype!r}" in refused(values, dtype=other)
 
 
+@pytest.mark.peers
 def test_a_torch_tensor_that_needs_a_gradient_must_be_detached() -> None:
-    torch = pytest.importorskip("torch")
+    import torch
+
     values = torch.zeros(6, requires_grad=True)
     assert "detach" in refused(values)
     assert address_of("x", values.detach(), nbytes=24, dtype="float32") == values.data_ptr()
 
 
+@pytest.mark.peers
 def test_a_transposed_torch_tensor_is_refused() -> None:
-    torch = pytest.importorskip("torch")
+    import torch
+
     assert "must be contiguous" in refused(torch.zeros(2, 3).T)
 
 
+@pytest.mark.peers
 def test_an_empty_torch_tensor_is_null() -> None:
-    torch = pytest.importorskip("torch")
+    import torch
+
     empty = torch.zeros(0)
     assert address_of("x", empty, nbytes=0, dtype="float32", optional=True) is None
     assert "must not be NULL" in refused(empty, nbytes=0)

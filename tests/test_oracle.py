@@ -69,11 +69,13 @@ def test_gradients_equal_finite_differences(mode, directions, skip_input):
         assert np.abs(gradient - expected)[known].max() < 1e-7
 
 
+@pytest.mark.peers
 @pytest.mark.parametrize("bias", [False, True])
 @pytest.mark.parametrize("directions", [1, 2])
 @pytest.mark.parametrize("mode", oracle.GATES)
 def test_everything_equals_torch(mode, directions, bias):
-    torch = pytest.importorskip("torch")
+    import torch
+
     lengths = (5, 2, 3)
     network = Network(mode, 4, 3, 3, directions, bias=bias)
     parameters, x, hx, cx, dy, dhy, dcy = draw(network, lengths=lengths)

@@ -9,12 +9,12 @@ from __future__ import annotations
 import numpy as np
 import oracle
 import pytest
+import torch
 from cases import BATCH_PADDED, PACKED, Case, expected
 from harness import Run, assert_results, tensor_descriptor
 
 from miopy import miopen as mi
 
-torch = pytest.importorskip("torch")
 pytestmark = [pytest.mark.peers, pytest.mark.usefixtures("backend")]
 
 # Where torch keeps MIOpen's gates: torch's LSTM is i f g o, its GRU r z n.
