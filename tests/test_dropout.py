@@ -117,6 +117,13 @@ def test_dropped_elements_are_zero_whatever_they_were(handle: Handle) -> None:
     assert np.isnan(y[mask == 1]).all()
 
 
+def test_dropped_elements_are_zero_where_the_scale_overflows(handle: Handle) -> None:
+    descriptor = described(handle, 0.99999)  # 1 / (1 - p) is infinite in half
+    mask = np.zeros((300, 64), np.uint8)
+    y = forward(handle, descriptor, np.ones((300, 64), np.float16), mask)
+    np.testing.assert_array_equal(y, np.where(mask, np.float16(np.inf), np.float16(0)))
+
+
 def test_a_dropout_of_0_keeps_everything(handle: Handle) -> None:
     x = np.arange(70000, dtype=np.float32)
     np.testing.assert_array_equal(forward(handle, described(handle, 0.0), x), x)

@@ -218,6 +218,17 @@ def test_C11_everything_between_layers_is_dropped_and_nothing_else(backend, mode
             assert not matrix.any()
 
 
+def test_C11_gradient_of_a_dropped_element_is_zero_even_where_it_overflows(backend):
+    """The gradient that arrives at layer 0 is infinite; with p = 1 none of it passes."""
+    null = frozenset({"hx", "dhy"})
+    case = Case("tanh", num_layers=2, dropout=1.0, bias=False, null=null)
+    data = expected(case).data
+    data = dataclasses.replace(data, w=np.full_like(data.w, 2), dy=np.full_like(data.dy, 3e38))
+    run = Run(case, data)
+    run.forward_training()
+    assert not run.backward_data()["dx"].any()
+
+
 def test_C14_states_are_never_written_by_a_run(backend):
     """sony/nnabla-ext-cuda#288: the state array was cleared by accident."""
     run = Run(DROPPING)

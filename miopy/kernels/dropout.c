@@ -13,8 +13,8 @@ KERNEL FN(dropout_apply)(storage *y, walk_strides y_strides, const storage *x,
         const storage *in = x + start_of(row, shape, x_strides);
         const uint8_t *keep = mask + row * shape.columns;
         for (int64_t j = 0; j < shape.columns; j++) {
-            const real value = to_real(in[j * x_strides.column]);
-            out[j * y_strides.column] = to_storage(factor * (keep[j] ? value : 0));
+            const real scaled = factor * to_real(in[j * x_strides.column]);
+            out[j * y_strides.column] = to_storage(keep[j] ? scaled : 0);
         }
     }
 }

@@ -176,4 +176,5 @@ def keep_scale(rnnDesc: RNNDescriptor) -> float:
     assert rnnDesc.dropout is not None
     kept = np.float32(1) - np.float32(rnnDesc.dropout.dropout)
     scale = np.float32(1) / kept if kept > 0 else np.float32(0)
-    return float(scale.astype(DATA_TYPES[rnnDesc.data_type].name))
+    with np.errstate(over="ignore"):  # to infinity in half, for p within 2**-16 of 1
+        return float(scale.astype(DATA_TYPES[rnnDesc.data_type].name))
