@@ -301,7 +301,7 @@ def test_unset_rnn_needs_nothing():
 def test_no_layers_need_nothing_and_have_no_descriptor():
     rnn = Rnn(LSTM, 0, 3, 4, dropout=0.5)
     assert (rnn.reserve([2]), rnn.params()) == (0, 0)
-    with pytest.raises(BadParam):
+    with pytest.raises(BadParam, match=r"^miopenGetRNNParamsDescriptor: `rnnDesc` must give"):
         mi.miopenGetRNNParamsDescriptor(
             rnn.handle, rnn.rnn, tensor(FLOAT, [1, 3]), mi.miopenCreateTensorDescriptor(), FLOAT
         )

@@ -152,7 +152,6 @@ def test_set_with_layout(
     miopen.miopenSetNdTensorDescriptorWithLayout(desc, FLOAT, layout, lens, len(lens))
     assert content(desc) == (FLOAT, dims, strides)
     assert desc.num_elements == np.prod(lens)
-    assert desc.is_packed
     assert miopen.miopenGetTensorNumBytes(desc) == 4 * np.prod(lens)
 
 
@@ -197,7 +196,6 @@ def test_bytes_include_gaps_between_strides(desc: Any, data_type: int, itemsize:
     miopen.miopenSetTensorDescriptor(desc, data_type, 2, [3, 4], [10, 2])
     assert miopen.miopenGetTensorNumBytes(desc) == itemsize * (1 + 2 * 10 + 3 * 2)
     assert desc.num_elements == 12
-    assert not desc.is_packed
 
 
 @pytest.mark.parametrize("setter", SETTERS)

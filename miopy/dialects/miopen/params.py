@@ -23,7 +23,7 @@ from .entry import check_integer, entry
 from .handle import Handle
 from .layout import MIOPEN
 from .steps import batch_and_vector
-from .tensor import TensorDescriptor, miopenSetTensorDescriptor, packed_strides
+from .tensor import TensorDescriptor, describe_packed, packed_strides
 from .types import DATA_TYPES, miopenDataType_t
 
 
@@ -241,7 +241,7 @@ def _set(handle: Handle, place: Place, w: Any, argument: str, value: Any) -> Non
 
 
 def _fill(descriptor: TensorDescriptor, place: Place) -> None:
-    miopenSetTensorDescriptor(descriptor, place.data_type, len(place.shape), place.shape, None)
+    describe_packed("rnnDesc", descriptor, place.data_type, place.shape)
 
 
 def _check_packed(argument: str, descriptor: TensorDescriptor, place: Place) -> None:

@@ -17,7 +17,7 @@ from .entry import entry
 from .handle import Handle
 from .layout import MIOPEN
 from .steps import Steps, batch_and_vector, batch_sizes
-from .tensor import SeqTensorDescriptor, TensorDescriptor, miopenSetTensorDescriptor
+from .tensor import SeqTensorDescriptor, TensorDescriptor, describe_packed
 from .types import (
     check_enum,
     miopenDataType_t,
@@ -25,6 +25,7 @@ from .types import (
     miopenRNNBaseLayout_t,
     miopenRNNFWDMode_t,
     miopenRNNPaddingMode_t,
+    miopenStatus_t,
 )
 
 
@@ -88,7 +89,7 @@ def miopenGetRNNParamsDescriptor(
     _, input_size = batch_and_vector("xDesc", xDesc, rnnDesc)
     _check_dtype(rnnDesc, dtype)
     dims = sizes.params_dims(rnnDesc.weights_config(input_size))
-    miopenSetTensorDescriptor(wDesc, rnnDesc.data_type, len(dims), dims, None)
+    describe_packed("rnnDesc", wDesc, rnnDesc.data_type, dims)
 
 
 @entry
@@ -111,13 +112,19 @@ def miopenGetRNNHiddenTensorSize(
     return rows * rnnDesc.hidden_size * rnnDesc.itemsize
 
 
-def check_sequences(argument: str, descriptor: SeqTensorDescriptor, rnnDesc: RNNDescriptor) -> None:
+def check_sequences(
+    argument: str,
+    descriptor: SeqTensorDescriptor,
+    rnnDesc: RNNDescriptor,
+    *,
+    type_status: miopenStatus_t | None = None,
+) -> None:
     """Raise BadParam unless the descriptor has been set, for the RNN's data type."""
     if descriptor.layout == miopenRNNBaseLayout_t.miopenRNNDataUnknownLayout:
         raise BadParam(argument, "must have been set by miopenSetRNNDataSeqTensorDescriptor")
     if descriptor.data_type != rnnDesc.data_type:
         rule = f"must have the RNN's data type, {rnnDesc.data_type.name}"
-        raise BadParam(argument, rule, descriptor.data_type.name)
+        raise BadParam(argument, rule, descriptor.data_type.name, status=type_status)
 
 
 def workspace_nbytes(rnnDesc: RNNDescriptor, steps: Steps) -> int:

@@ -55,10 +55,6 @@ class TensorDescriptor:
         """Bytes of the element space."""
         return self.element_space * DATA_TYPES[self.data_type].itemsize
 
-    @property
-    def is_packed(self) -> bool:
-        return self.element_space == self.num_elements
-
 
 @dataclass(eq=False, slots=True)
 class SeqTensorDescriptor:
@@ -103,6 +99,18 @@ def _assign(
     descriptor.strides = strides
     descriptor.vector_length = vector_length
     descriptor.cast_type = None
+
+
+def describe_packed(
+    argument: str,
+    descriptor: TensorDescriptor,
+    data_type: miopenDataType_t,
+    dims: tuple[int, ...],
+) -> None:
+    """Describe a packed tensor whose dims follow from `argument`; BadParam unless all are > 0."""
+    if min(dims) < 1:
+        raise BadParam(argument, "must give a tensor with elements, its dims are", dims)
+    _assign(descriptor, data_type, dims, packed_strides(dims))
 
 
 def _positive(**values: int) -> tuple[int, ...]:
