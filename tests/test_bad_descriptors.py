@@ -163,6 +163,7 @@ def test_sequence_descriptors_that_do_not_fit_each_other(name):
     assert_error(error, "yDesc", INTERNAL)
     assert refused(run, name, xDesc=descriptor(packed, x_width)).status == INTERNAL
     assert_error(refused(run, name, xDesc=descriptor(half, x_width)), "xDesc", BAD)
+    assert_error(refused(run, name, yDesc=descriptor(half, y_width)), "yDesc", UNKNOWN)
     assert_error(refused(run, name, yDesc=descriptor(fewer, y_width)), "yDesc", BAD)
     assert_error(refused(run, name, yDesc=descriptor(run.case, y_width + 1)), "yDesc", BAD)
     unset = mi.miopenCreateSeqTensorDescriptor()

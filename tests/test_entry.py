@@ -125,6 +125,11 @@ def test_bad_descriptor_array_is_refused_naming_the_index(values: Any, message: 
         check_descriptors("xDesc", values, 3, TensorDescriptor)
 
 
+def test_a_mapping_is_no_array() -> None:
+    with pytest.raises(BadParam, match="`dimsA` must hold 2 integers and ends at index 1"):
+        check_integers("dimsA", {0: 4}, 2, minimum=1)  # type: ignore[arg-type]
+
+
 def test_integers_are_accepted_up_to_64_bits() -> None:
     assert check_integer("n", 2**63 - 1, minimum=1) == 2**63 - 1
     assert check_integers("n", [3, 2, 1, None], 3, minimum=1) == (3, 2, 1)

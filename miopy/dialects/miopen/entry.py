@@ -76,7 +76,7 @@ def check_descriptors(argument: str, values: Any, count: int, kind: type[LiveObj
     for index in range(count):
         try:
             value = values[index]
-        except IndexError:
+        except LookupError:
             rule = f"must hold {count} descriptors and ends at index {index}"
             raise BadParam(argument, rule) from None
         if value is not checked:
@@ -109,7 +109,7 @@ def check_integers(
     for index in range(count):
         try:
             value = values[index]
-        except IndexError:
+        except LookupError:
             rule = f"must hold {count} integers and ends at index {index}"
             raise BadParam(argument, rule) from None
         integers.append(check_integer(f"{argument}[{index}]", value, minimum))
