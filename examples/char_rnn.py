@@ -14,6 +14,7 @@ import json
 import os
 import signal
 import sys
+import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -110,8 +111,11 @@ class Training:
 
 def read_facts(path: Path) -> dict[str, Any]:
     """Everything in a checkpoint but its arrays."""
-    with np.load(path) as stored:
-        return json.loads(str(stored["facts"]))
+    try:
+        with np.load(path) as stored:
+            return json.loads(str(stored["facts"]))
+    except (EOFError, KeyError, TypeError, ValueError, zipfile.BadZipFile):
+        raise SystemExit(f"miopy demo: {path} is not a checkpoint of this demo") from None
 
 
 @contextmanager
@@ -224,8 +228,11 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     add("length", positive, "characters per piece, on average", metavar="N")
     add("dropout", share, "share of units dropped between the layers", metavar="P")
     add("seed", natural, "of everything random", metavar="N")
-    parser.add_argument("--steps", type=positive, default=300, help="train until this step (300)")
-    parser.add_argument("--backend", choices=("auto", *backends.NAMES), default="host")
+    parser.add_argument(
+        "--steps", type=positive, default=300, metavar="N", help="train until this step (300)"
+    )
+    choices = ("auto", *backends.NAMES)
+    parser.add_argument("--backend", choices=choices, default="host", help="what computes (host)")
     parser.add_argument("--output", type=Path, default=Path("demo"), help="a folder (demo)")
     parser.add_argument("--resume", action="store_true", help="continue the checkpoint in OUTPUT")
     return parser.parse_args(arguments)
@@ -245,6 +252,8 @@ def run(given: argparse.Namespace, console: Console) -> int:
     checkpoint, curve = given.output / "char_rnn.npz", given.output / "char_rnn.png"
     options = settle(given, read_facts(checkpoint)["options"] if given.resume else {})
     corpus = load_corpus()
+    if options["length"] > len(corpus.training) // 2:
+        raise SystemExit(f"miopy demo: --length exceeds half the text, {len(corpus.training) // 2}")
     os.environ["MIOPY_BACKEND"] = given.backend
     model = Model(len(corpus.characters), options["mode"], options["hidden"], options["dropout"])
     rng = np.random.default_rng(options["seed"])

@@ -305,10 +305,15 @@ def show(rows: list[list[str]], header: list[str]) -> None:
 
 def main(argv: list[str] | None = None) -> int:
     """Run the selftest; 0 if every error is within its bound, else 1."""
-    parser = argparse.ArgumentParser("miopy selftest", description=__doc__.splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=2, help="networks per row of the table")
-    parser.add_argument("--seed", type=int, default=0, help="of the random networks")
+    parser = argparse.ArgumentParser(
+        "miopy selftest",
+        description="Compare every mode, direction and type with float64 arithmetic.",
+    )
+    parser.add_argument("--rounds", type=int, default=2, help="networks per row of the table (2)")
+    parser.add_argument("--seed", type=int, default=0, help="of the random networks (0)")
     options = parser.parse_args(argv)
+    if options.rounds < 1 or options.seed < 0:
+        parser.error("--rounds must be at least 1 and --seed must not be negative")
     rng = np.random.default_rng(options.seed)
     worst: dict[tuple[str, str, str], dict[str, float]] = {}
     total = options.rounds * len(GATES) * 2 * len(DTYPES)

@@ -88,6 +88,7 @@ def test_other_modes_train(mode, tmp_path):
         (("--hidden", "0"), "--hidden: must be a whole number above 0, got '0'"),
         (("--dropout", "1"), "--dropout: must be a number from 0 to below 1, got '1'"),
         (("--mode", "elman"), "invalid choice: 'elman'"),
+        (("--length", "10000000"), "--length exceeds half the text"),
         (("--resume",), "No such file"),
     ],
 )
@@ -95,6 +96,14 @@ def test_a_bad_option_is_named(options, told, tmp_path):
     done = demo(tmp_path, *options)
     assert done.returncode != 0
     assert told in done.stderr and "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("content", [b"", b"junk", b"PK\x03\x04junk"])
+def test_a_file_that_is_no_checkpoint_is_named(tmp_path, content):
+    (tmp_path / "char_rnn.npz").write_bytes(content)
+    done = demo(tmp_path, "--resume")
+    assert done.returncode != 0
+    assert "char_rnn.npz is not a checkpoint" in done.stderr and "Traceback" not in done.stderr
 
 
 def test_options_that_contradict_the_checkpoint_are_refused(trained):

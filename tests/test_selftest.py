@@ -27,6 +27,14 @@ def test_table_is_plain_text_without_rich(capsys, monkeypatch):
     assert all(line.isascii() for line in lines)
 
 
+@pytest.mark.parametrize("options", [("--rounds", "0"), ("--seed", "-1")])
+def test_an_option_out_of_range_is_refused(capsys, options):
+    with pytest.raises(SystemExit) as stopped:
+        selftest.main(options)
+    assert stopped.value.code == 2
+    assert options[0] in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("result", ["y", "hy_inference", "dhx", "dw"])
 @pytest.mark.parametrize("spoil", [lambda a: a * 1.1, lambda a: a * np.nan], ids=["off", "nan"])
 def test_a_wrong_result_fails(capsys, monkeypatch, result, spoil):
