@@ -1,4 +1,4 @@
-"""miopenSetAllocator from end to end: who is called, with what, and what a refusal leaves behind."""
+"""miopenSetAllocator from end to end: who is called, with what, and what a refusal leaves."""
 
 from __future__ import annotations
 

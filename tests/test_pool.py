@@ -163,7 +163,7 @@ def test_idle_threads_sleep():
 @pytest.mark.parametrize("value", ["0", "-1", "1.5", "two", "1025", " "])
 def test_a_bad_number_of_threads_is_refused(monkeypatch, value):
     monkeypatch.setenv("MIOPY_NUM_THREADS", value)
-    with pytest.raises(BadParam, match="MIOPY_NUM_THREADS.*from 1 to 1024, got") as raised:
+    with pytest.raises(BadParam, match=r"MIOPY_NUM_THREADS.*from 1 to 1024, got") as raised:
         mi.miopenCreate()
     assert raised.value.status == mi.miopenStatusBadParm
 
@@ -177,7 +177,7 @@ def test_the_most_threads_compute_the_same(monkeypatch):
 @pytest.mark.parametrize("value", ["avx", "AVX2", "sse2"])
 def test_an_unknown_instruction_set_is_refused(monkeypatch, value):
     monkeypatch.setenv("MIOPY_ISA", value)
-    with pytest.raises(BadParam, match="MIOPY_ISA.*must be one of .*base on this machine, got"):
+    with pytest.raises(BadParam, match=r"MIOPY_ISA.*must be one of .*base on this machine, got"):
         mi.miopenCreate()
 
 
