@@ -56,7 +56,9 @@ def report() -> dict[str, str]:
         lines[distribution] = _attempt(_version, distribution)
     for backend in NAMES:
         lines[f"backend {backend}"] = _attempt(_backend, backend)
-    settings = {key: value for key, value in os.environ.items() if key.startswith("MIOPY_")}
+    settings = {
+        key: value for key, value in os.environ.items() if key.startswith(("MIOPY_", "MIOPEN_"))
+    }
     return lines | dict(sorted(settings.items()))
 
 
