@@ -50,6 +50,7 @@ build: $(RUN)
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info miopy/backends/_host.c miopy/backends/_host*.so
+	rm -f miopy/kernels/host/cells.inc
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Kernels are built once for all extras; an installed miopy satisfies `miopy[extra]` but for the

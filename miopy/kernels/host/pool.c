@@ -23,21 +23,21 @@ typedef struct {
     int rank;
     uint32_t seen; /* number of the last job that is not its own */
     pthread_t id;
-} helper;
+} thread;
 
 struct pool {
     _Alignas(LINE) _Atomic uint32_t job_number; /* bumped to start a job */
-    _Alignas(LINE) _Atomic int running;         /* helpers not done yet */
+    _Alignas(LINE) _Atomic int running;         /* threads not done yet */
     _Alignas(LINE) _Atomic int arrived;         /* workers at the meeting */
     _Alignas(LINE) _Atomic uint32_t meetings;   /* meetings over */
     _Alignas(LINE) void (*job)(void *, worker);
     void *arg;
-    int size, build, started; /* workers wanted; helpers alive */
+    int size, build, started; /* workers wanted; threads alive */
     _Atomic int closing;
     pid_t process;          /* the process whose threads these are */
     pthread_mutex_t asleep; /* guards the wake-up below */
     pthread_cond_t wake;
-    helper helpers[];
+    thread threads[];
 };
 
 static void wait_for_job(pool *p, uint32_t seen)
@@ -53,15 +53,15 @@ static void wait_for_job(pool *p, uint32_t seen)
     pthread_mutex_unlock(&p->asleep);
 }
 
-static void *help(void *arg)
+static void *serve(void *arg)
 {
-    const helper *h = arg;
-    pool *p = h->pool;
-    for (uint32_t seen = h->seen;; seen++) {
+    const thread *own = arg;
+    pool *p = own->pool;
+    for (uint32_t seen = own->seen;; seen++) {
         wait_for_job(p, seen);
         if (atomic_load(&p->closing))
             return 0;
-        p->job(p->arg, (worker){p, h->rank, p->started + 1});
+        p->job(p->arg, (worker){p, own->rank, p->started + 1});
         atomic_fetch_sub_explicit(&p->running, 1, memory_order_release);
     }
 }
@@ -74,7 +74,7 @@ static void publish_job(pool *p)
     pthread_mutex_unlock(&p->asleep);
 }
 
-/* After a fork the child has none of the helpers, and whatever they held. */
+/* After a fork the child has none of the threads, and whatever they held. */
 static void begin_process(pool *p)
 {
     p->process = getpid();
@@ -85,14 +85,14 @@ static void begin_process(pool *p)
     pthread_cond_init(&p->wake, 0);
 }
 
-static void start_helpers(pool *p)
+static void start_threads(pool *p)
 {
     while (p->started < p->size - 1) {
-        helper *h = p->helpers + p->started;
-        h->pool = p;
-        h->rank = p->started + 1;
-        h->seen = atomic_load(&p->job_number);
-        if (pthread_create(&h->id, 0, help, h))
+        thread *new = p->threads + p->started;
+        new->pool = p;
+        new->rank = p->started + 1;
+        new->seen = atomic_load(&p->job_number);
+        if (pthread_create(&new->id, 0, serve, new))
             return; /* fewer workers compute the same numbers */
         p->started++;
     }
@@ -100,7 +100,7 @@ static void start_helpers(pool *p)
 
 pool *pool_create(int threads, int build)
 {
-    const size_t nbytes = sizeof(pool) + threads * sizeof(helper);
+    const size_t nbytes = sizeof(pool) + threads * sizeof(thread);
     pool *p = aligned_alloc(LINE, (nbytes + LINE - 1) / LINE * LINE);
     if (!p)
         return 0;
@@ -115,7 +115,7 @@ void pool_destroy(pool *p)
         atomic_store(&p->closing, 1);
         publish_job(p);
         for (int i = 0; i < p->started; i++)
-            pthread_join(p->helpers[i].id, 0);
+            pthread_join(p->threads[i].id, 0);
         pthread_cond_destroy(&p->wake);
         pthread_mutex_destroy(&p->asleep);
     }
@@ -129,7 +129,7 @@ void pool_run(pool *p, void (*job)(void *, worker), void *arg)
 {
     if (p->process != getpid())
         begin_process(p);
-    start_helpers(p);
+    start_threads(p);
     p->job = job;
     p->arg = arg;
     atomic_store_explicit(&p->running, p->started, memory_order_relaxed);
