@@ -1,4 +1,4 @@
-"""What the tensor helpers refuse: the argument named, the status, and nothing written."""
+"""What the tensor operations refuse: the argument named, the status, and nothing written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Dropout and the tensor helpers on the host; see `core.backend` for what each does."""
+"""Dropout and the tensor operations on the host; see `core.backend` for what each does."""
 
 from __future__ import annotations
 

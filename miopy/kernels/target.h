@@ -16,7 +16,7 @@
 #define F16 1
 #define BF16 2
 #define F64 3
-/* Integers, for the tensor helpers alone. */
+/* Integers, for the tensor operations alone. */
 #define I32 4
 #define I8 5
 #define I64 6

@@ -1,4 +1,4 @@
-/* tensor.c: element-wise helpers on strided tensors: set, scale, transform, op.
+/* tensor.c: element-wise operations on strided tensors: set, scale, transform, op.
  * Elements between strides are neither read nor written. */
 #include "storage.h"
 #include "strided.h"

@@ -1,4 +1,4 @@
-"""Element-wise helpers on strided tensors: op, set, scale, transform.
+"""Element-wise operations on strided tensors: op, set, scale, transform.
 
 Gaps between strides are neither read nor written. An output may be one of the inputs, lengths and
 strides included; otherwise it must not overlap them.

@@ -1,5 +1,5 @@
-/* Element-wise helpers on strided tensors of 1 to 5 dimensions, strides in elements. Types are the
- * numbers of target.h; `alpha` and `beta` point to one value of that type. */
+/* Element-wise operations on strided tensors of 1 to 5 dimensions, strides in elements. Types are
+ * the numbers of target.h; `alpha` and `beta` point to one value of that type. */
 #include <stdint.h>
 
 /* y = alpha */
