@@ -6,6 +6,7 @@ import importlib
 import sys
 
 from . import carried
+from .errors import MiopyError
 
 USAGE = """\
 usage: python -m miopy COMMAND [options]
@@ -38,7 +39,7 @@ COMMANDS = {command.__name__: command for command in (demo, selftest, info)}
 
 
 def main(arguments: list[str]) -> int:
-    """Run one command and return its exit code; 2 if there is no such command."""
+    """Run one command and return its exit code; 2 if there is no such command, 1 if it fails."""
     name = arguments[0] if arguments else ""
     if name in ("-h", "--help"):
         print(USAGE, end="")
@@ -47,7 +48,11 @@ def main(arguments: list[str]) -> int:
         got = f"unknown command {name!r}" if name else "a command is needed"
         print(f"miopy: {got}\n\n{USAGE}", end="", file=sys.stderr)
         return 2
-    return COMMANDS[name](arguments[1:])
+    try:
+        return COMMANDS[name](arguments[1:])
+    except MiopyError as error:
+        print(f"miopy {name}: {error}", file=sys.stderr)
+        return 1
 
 
 if __name__ == "__main__":

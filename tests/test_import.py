@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -59,3 +60,15 @@ def test_info_says_why_a_backend_is_missing():
     out = run_python("from miopy import info; info.main([])")
     assert "backend host" in out
     assert "missing: " in next(line for line in out.splitlines() if line.startswith("backend cuda"))
+
+
+def test_a_failing_command_says_why_in_one_line():
+    done = subprocess.run(
+        [sys.executable, "-m", "miopy", "selftest"],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"MIOPY_BACKEND": "none"},
+    )
+    assert done.returncode == 1
+    assert done.stderr.startswith("miopy selftest: miopenCreate: `MIOPY_BACKEND` cannot be 'none'")
+    assert "Traceback" not in done.stderr
