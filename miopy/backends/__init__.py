@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
+import importlib.util
 import os
 from typing import Any
 
@@ -15,6 +15,8 @@ def why_missing(name: str) -> str | None:
     """None if the backend can be used here, else the reason."""
     if name not in NAMES:
         return f"there is no backend of that name; known are {', '.join(NAMES)}"
+    if importlib.util.find_spec(f"{__name__}.{name}") is None:
+        return "this version of miopy does not have it yet"
     try:
         return importlib.import_module(f"{__name__}.{name}").why_missing()
     except ImportError as error:
