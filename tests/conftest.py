@@ -10,6 +10,7 @@ import pytest
 from hypothesis import settings
 
 from miopy import backends
+from miopy.backends import host
 
 settings.register_profile("miopy", deadline=None, derandomize=True, database=None)
 settings.load_profile("miopy")
@@ -38,3 +39,11 @@ def backend(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
     """The backend that handles created in this test will use."""
     monkeypatch.setenv("MIOPY_BACKEND", request.param)
     return request.param
+
+
+@pytest.fixture(params=host.builds())
+def host_device(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> object:
+    """A host backend for every build of its kernels that this machine can run; so are handles."""
+    monkeypatch.setenv("MIOPY_BACKEND", "host")
+    monkeypatch.setenv("MIOPY_ISA", request.param)
+    return host.create()

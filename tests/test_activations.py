@@ -6,8 +6,6 @@ import numpy as np
 import pytest
 from core_run import CoreRun, skipping
 
-from miopy.backends import host
-
 HIDDEN = 61  # whole vectors, and one that is not
 SMALLEST_SIGMOID = 2.0**-128
 BOUND = 3.0  # units in the last place
@@ -24,15 +22,9 @@ def floats() -> np.ndarray:
     return np.resize(both, (-(-both.size // HIDDEN), HIDDEN))
 
 
-@pytest.fixture(params=host.builds())
-def device(request, monkeypatch):
-    monkeypatch.setenv("MIOPY_ISA", request.param)
-    return host.create()
-
-
-def run_on(device, cell: str, x: np.ndarray, dtype: str = "float32") -> CoreRun:
+def run_on(host_device, cell: str, x: np.ndarray, dtype: str = "float32") -> CoreRun:
     """Each element of x alone is the pre-activation of every gate of a unit in state zero."""
-    run = CoreRun(device, skipping(cell, x.shape[1], dtype), (len(x),))
+    run = CoreRun(host_device, skipping(cell, x.shape[1], dtype), (len(x),))
     for name in ("w", "hx", "cx"):
         run.arrays[name][...] = 0
     run.arrays["x"][...] = x
@@ -44,9 +36,9 @@ def units_off(got: np.ndarray, exact: np.ndarray) -> np.ndarray:
     return np.abs(got - exact) / np.spacing(np.abs(exact).astype(np.float32)).astype(np.float64)
 
 
-def test_sigmoid_and_tanh_are_within_their_bound(device):
+def test_sigmoid_and_tanh_are_within_their_bound(host_device):
     x = floats()
-    saved = run_on(device, "lstm", x).saved()[0, 0]
+    saved = run_on(host_device, "lstm", x).saved()[0, 0]
     sigmoid, tanh = saved[:, 0].astype(np.float64), saved[:, 2].astype(np.float64)
     is_nan = np.isnan(x)
     assert np.array_equal(np.isnan(sigmoid), is_nan) and np.array_equal(np.isnan(tanh), is_nan)
@@ -58,23 +50,23 @@ def test_sigmoid_and_tanh_are_within_their_bound(device):
     assert units_off(tanh, np.tanh(x.astype(np.float64)))[~is_nan].max() <= BOUND
 
 
-def test_infinities_saturate(device):
+def test_infinities_saturate(host_device):
     x = np.repeat(np.float32([[-np.inf], [np.inf]]), HIDDEN, axis=1)
-    saved = run_on(device, "lstm", x).saved()[0, 0]
+    saved = run_on(host_device, "lstm", x).saved()[0, 0]
     assert (saved[:, 0] == [[0], [1]]).all()
     assert (saved[:, 2] == [[-1], [1]]).all()
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_relu_is_exact(device, dtype):
+def test_relu_is_exact(host_device, dtype):
     x = floats().astype(dtype)
-    y = run_on(device, "relu", x, dtype).arrays["y"]
+    y = run_on(host_device, "relu", x, dtype).arrays["y"]
     assert np.array_equal(y, np.maximum(x, 0), equal_nan=True)
     assert not np.signbit(y[~np.isnan(y)]).any()
 
 
-def test_double_activations_are_the_libraries(device):
+def test_double_activations_are_the_libraries(host_device):
     x = np.resize(np.append(np.linspace(-40, 40, 4001), [np.inf, -np.inf, np.nan]), (66, HIDDEN))
-    saved = run_on(device, "lstm", x, "float64").saved()[0, 0]
+    saved = run_on(host_device, "lstm", x, "float64").saved()[0, 0]
     np.testing.assert_allclose(saved[:, 0], 1 / (1 + np.exp(-x)), rtol=1e-15)
     np.testing.assert_allclose(saved[:, 2], np.tanh(x), rtol=1e-15)

@@ -5,11 +5,14 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from cases import Case
 from core_run import CoreRun
-from fences import fenced
+from fences import fenced, fenced_bytes
+from harness import check
 from oracle import GATES
 
 from miopy.backends import host
@@ -19,10 +22,23 @@ BATCH_SIZES = ((), (1,), (5, 4, 4, 1), (33,))
 SIZES = ((3, 0), (0, 1), (1, 2), (19, 17), (1, 66))  # input, hidden
 
 
-@pytest.fixture(params=host.builds())
-def device(request, monkeypatch):
-    monkeypatch.setenv("MIOPY_ISA", request.param)
-    return host.create()
+class FencedScratch(host.HostBackend):
+    """Every call gets scratch that ends where memory ends."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.blocks: dict[int, np.ndarray] = {}
+        self.set_allocator(self.allocate, lambda _, address: self.blocks.pop(address), None)
+
+    def allocate(self, context: object, nbytes: int) -> int:
+        block = fenced_bytes(nbytes)
+        address = block.ctypes.data + 1  # aligning it uses up what was asked for beyond the need
+        self.blocks[address] = block
+        return address
+
+    def _run(self, *call: Any) -> None:
+        self.close()
+        super()._run(*call)
 
 
 def run_fenced(device, config: RNNConfig) -> None:
@@ -36,13 +52,22 @@ def run_fenced(device, config: RNNConfig) -> None:
             assert np.isfinite(values).all(), (name, batch_sizes)
 
 
+@pytest.mark.usefixtures("host_device")
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("cell", GATES)
-def test_no_pass_leaves_its_arrays(device, cell, dtype):
+def test_no_pass_leaves_its_arrays_or_its_scratch(cell, dtype):
+    device = FencedScratch()
     for input_size, hidden_size in SIZES:
         run_fenced(device, RNNConfig(cell, input_size, hidden_size, 2, True, dtype=dtype))
     for size in (1, 17):
         run_fenced(device, RNNConfig(cell, size, size, skip_input=True, dtype=dtype))
+
+
+@pytest.mark.usefixtures("host_device")
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+@pytest.mark.parametrize("mode", ["tanh", "lstm", "gru"])
+def test_every_build_agrees_with_the_reference(mode, dtype):
+    check(Case(mode, (9, 4, 4, 1), 13, 37, 2, 2, dtype=dtype, dropout=0.3, seed=4))
 
 
 def test_a_fence_kills():

@@ -21,12 +21,6 @@ FACTORS = np.float32(
 )
 
 
-@pytest.fixture(params=host.builds())
-def device(request, monkeypatch):
-    monkeypatch.setenv("MIOPY_ISA", request.param)
-    return host.create()
-
-
 def decoded(bits: np.ndarray, dtype: str) -> np.ndarray:
     if dtype == "float16":
         return bits.view(np.float16).astype(np.float32)
@@ -61,20 +55,20 @@ def matrix(array: np.ndarray) -> Matrix:
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_every_value_of_the_left_factor(device, dtype):
+def test_every_value_of_the_left_factor(host_device, dtype):
     factors, expected = encoded(FACTORS, dtype), products(dtype)
     got = np.zeros_like(expected)
     shape = ALL.size, factors.size, 1
-    device.gemm(dtype, matrix(got), matrix(ALL[:, None]), matrix(factors[None]), shape)
+    host_device.gemm(dtype, matrix(got), matrix(ALL[:, None]), matrix(factors[None]), shape)
     assert_same(got, expected, dtype)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_every_value_of_the_right_factor(device, dtype):
+def test_every_value_of_the_right_factor(host_device, dtype):
     factors, expected = encoded(FACTORS, dtype), np.ascontiguousarray(products(dtype).T)
     got = np.zeros_like(expected)
     shape = factors.size, ALL.size, 1
-    device.gemm(dtype, matrix(got), matrix(factors[:, None]), matrix(ALL[None]), shape)
+    host_device.gemm(dtype, matrix(got), matrix(factors[:, None]), matrix(ALL[None]), shape)
     assert_same(got, expected, dtype)
 
 

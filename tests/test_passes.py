@@ -135,12 +135,3 @@ def test_buffers_larger_than_needed_stay_untouched_beyond_the_need(mode):
     for name in ("workspace", "reserve"):
         beyond = generous.buffers[name].bytes[exact.buffers[name].bytes.size :]
         assert (beyond == 0xFF).all(), f"{name} was touched beyond its need"
-
-
-@pytest.mark.parametrize("dtype", ["float32", "float16"])
-@pytest.mark.parametrize("mode", ["tanh", "lstm", "gru"])
-@pytest.mark.parametrize("instructions", ["avx512", "avx2", "base"])
-def test_every_instruction_set_agrees(monkeypatch, instructions, mode, dtype):
-    """A machine without the instructions asked for runs the next best and agrees as well."""
-    monkeypatch.setenv("MIOPY_ISA", instructions)
-    check(Case(mode, (9, 4, 4, 1), 13, 37, 2, 2, dtype=dtype, dropout=0.3, seed=4))

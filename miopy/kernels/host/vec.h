@@ -144,8 +144,8 @@ INLINE vec load_some(const scalar *p, int64_t n)
     vec v = zero;
     if (n >= VL)
         return load(p);
-    for (int l = 0; l < n; l++)
-        v[l] = p[l];
+    if (n > 0)
+        memcpy(&v, p, n * sizeof(scalar));
     return v;
 }
 
