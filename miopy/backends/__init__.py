@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
 import os
 from typing import Any
 
@@ -15,12 +15,11 @@ def why_missing(name: str) -> str | None:
     """None if the backend can be used here, else the reason."""
     if name not in NAMES:
         return f"there is no backend of that name; known are {', '.join(NAMES)}"
-    if importlib.util.find_spec(f"{__name__}.{name}") is None:
-        return "this version of miopy does not have it yet"
+    module = f"{__name__}.{name}"
     try:
-        return importlib.import_module(f"{__name__}.{name}").why_missing()
+        return importlib.import_module(module).why_missing()
     except ImportError as error:
-        return str(error)
+        return "this version of miopy does not have it yet" if error.name == module else str(error)
 
 
 def get(name: str | None = None) -> Any:
