@@ -63,6 +63,18 @@ static void run_plane_sums(void *arg, worker w)
     j->kernels->plane_sums(j->call, w);
 }
 
+/* Waking a thread takes as long as some 10^5 multiply-adds, meeting it as long as 10^4. */
+enum { WORTH_WAKING = 500000, WORTH_MEETING = 16000 };
+
+/* Whether a recurrence is too short to share, or its steps are and no worker has sequences of its
+ * own. Results do not depend on it. */
+static int is_small(const pool *p, const rnn_layer *l)
+{
+    const int64_t products = l->hidden_size * (l->input_size + l->hidden_size) * l->rows;
+    const int few = l->steps && l->batch_sizes[0] < 2 * pool_threads(p);
+    return products < WORTH_WAKING || (few && products / l->steps < WORTH_MEETING);
+}
+
 int64_t forward_scratch(const pool *p, const forward_pass *pass)
 {
     return kernels_for(p, pass->layer.storage)->forward_scratch(pass, pool_threads(p));
@@ -81,19 +93,19 @@ int64_t gemm_scratch(const pool *p, const gemm_call *call)
 void recurrence_forward(pool *p, const forward_pass *pass, void *scratch)
 {
     job j = {kernels_for(p, pass->layer.storage), pass, scratch};
-    pool_run(p, run_forward, &j);
+    pool_run(p, is_small(p, &pass->layer), run_forward, &j);
 }
 
 void recurrence_backward(pool *p, const backward_pass *pass, void *scratch)
 {
     job j = {kernels_for(p, pass->layer.storage), pass, scratch};
-    pool_run(p, run_backward, &j);
+    pool_run(p, is_small(p, &pass->layer), run_backward, &j);
 }
 
 void gemm(pool *p, const gemm_call *call, void *scratch)
 {
     job j = {kernels_for(p, call->storage), call, scratch};
-    pool_run(p, run_gemm, &j);
+    pool_run(p, call->M * call->N * call->K < WORTH_WAKING, run_gemm, &j);
 }
 
 void column_sums(pool *p, int storage, void *sums, const void *a, int64_t M, int64_t N,
@@ -101,7 +113,7 @@ void column_sums(pool *p, int storage, void *sums, const void *a, int64_t M, int
 {
     sums_call c = {.storage = storage, .out = sums, .a = a, .M = M, .N = N, .a_row = a_row};
     job j = {kernels_for(p, storage), &c, 0};
-    pool_run(p, run_column_sums, &j);
+    pool_run(p, M * N < WORTH_WAKING, run_column_sums, &j);
 }
 
 void plane_sums(pool *p, int storage, void *out, int64_t out_row, const void *a, int64_t a_row,
@@ -109,5 +121,5 @@ void plane_sums(pool *p, int storage, void *out, int64_t out_row, const void *a,
 {
     sums_call c = {storage, out, a, M, N, out_row, a_row, planes, count};
     job j = {kernels_for(p, storage), &c, 0};
-    pool_run(p, run_plane_sums, &j);
+    pool_run(p, M * N * count < WORTH_WAKING, run_plane_sums, &j);
 }

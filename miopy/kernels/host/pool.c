@@ -125,8 +125,12 @@ void pool_destroy(pool *p)
 int pool_threads(const pool *p) { return p->size; }
 int pool_build(const pool *p) { return p->build; }
 
-void pool_run(pool *p, void (*job)(void *, worker), void *arg)
+void pool_run(pool *p, int alone, void (*job)(void *, worker), void *arg)
 {
+    if (alone) {
+        job(arg, (worker){p, 0, 1});
+        return;
+    }
     if (p->process != getpid())
         begin_process(p);
     start_threads(p);

@@ -13,8 +13,9 @@ typedef struct {
 /* As given to pool_create. */
 int pool_build(const pool *p);
 
-/* Runs job(arg) on every worker; returns when all are done. */
-void pool_run(pool *p, void (*job)(void *arg, worker w), void *arg);
+/* Runs job(arg) on every worker; returns when all are done. `alone` leaves the threads asleep: the
+ * caller is the only worker. */
+void pool_run(pool *p, int alone, void (*job)(void *arg, worker w), void *arg);
 
 /* Waits until every worker of the job is here. */
 void meet(worker w);
