@@ -112,6 +112,16 @@ def test_any_element_type_serves_an_opaque_buffer() -> None:
         assert address_of("w", np.zeros(24, dtype), nbytes=24, dtype=None)
 
 
+def test_dates_serve_as_an_opaque_buffer() -> None:
+    values = np.zeros(3, "M8[s]")
+    assert address_of("x", values, nbytes=24, dtype=None) == values.ctypes.data
+
+
+def test_an_array_of_python_objects_is_refused() -> None:
+    assert "Python objects" in refused(np.zeros(6, object), dtype=None)
+    assert "Python objects" in refused(np.zeros(6, object))
+
+
 @pytest.mark.parametrize(
     "value",
     [

@@ -98,7 +98,7 @@ def address_of(
     if (
         type(value) is np.ndarray
         and value.nbytes >= nbytes > 0
-        and (dtype is None or value.dtype is _NATIVE.get(dtype))
+        and (value.dtype.kind in "uif" if dtype is None else value.dtype is _NATIVE.get(dtype))
         and value.flags.carray
         and device == "host"
     ):
@@ -158,6 +158,8 @@ def _memory(argument: str, value: Any) -> _Memory:
 
 
 def _of_array(array: np.ndarray) -> _Memory:
+    if array.dtype.hasobject:
+        raise TypeError("an array of Python objects holds references, not data")
     return _Memory(
         array.ctypes.data,
         array.nbytes,
