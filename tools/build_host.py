@@ -42,7 +42,13 @@ def cells() -> str:
     return "\n".join(lines) + "\n\n"
 
 
-(ROOT / HOST / "cells.inc").write_text(cells())
+def generate(path: Path, text: str) -> None:
+    """Write only what has changed: the extension is rebuilt when a file it depends on is newer."""
+    if not path.exists() or path.read_text() != text:
+        path.write_text(text)
+
+
+generate(ROOT / HOST / "cells.inc", cells())
 ffi = FFI()
 ffi.cdef(declarations())
 ffi.set_source(
