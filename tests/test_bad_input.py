@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from cases import PACKED, PADDED, SEQ_LAYOUTS
-from harness import PASSES
+from cases import PACKED, PADDED, SEQ_LAYOUTS, Case
+from harness import PASSES, Run
 from refusal import (
     API,
     BAD,
@@ -21,7 +21,7 @@ from refusal import (
     spaces_of,
 )
 
-from miopy.errors import BufferTooSmall
+from miopy.errors import BadParam, BufferTooSmall
 
 
 @pytest.mark.parametrize(("name", "argument"), each(REQUIRED))
@@ -168,3 +168,12 @@ def test_space_that_overlaps_an_output(layout, name):
         memory = np.zeros(nbytes + run[output].nbytes, np.uint8)
         shared = memory[: run[output].nbytes].view(np.float32)
         assert refused(run, name, **{space: memory, output: shared}).status == BAD
+
+
+def test_an_rnn_must_not_write_to_its_dropout_states():
+    run = Run(Case("gru", (4, 3), num_layers=2, dropout=0.4))
+    y = run.buffers["y"].array
+    descriptor = run.rnn.dropout
+    descriptor.states = y.ctypes.data
+    with pytest.raises(BadParam, match="must not overlap"):
+        run.forward_training()

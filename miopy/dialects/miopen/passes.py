@@ -93,10 +93,10 @@ def run_forward(
     cy = call.write("cy", tensors["cy"], state, optional=True) if is_lstm else None
     work = call.opaque("workSpace", *workspace, writable=True)
     space = call.opaque("reserveSpace", *reserve, writable=True) if reserve else None
-    call.check_overlap(("hx", "hy"), ("cx", "cy"))
     dropout = None
     if reserve:
-        dropout = runs.inter_layer_dropout(handle, rnnDesc, config, shapes.sequence.rows)
+        dropout = runs.inter_layer_dropout(call, handle, rnnDesc, config, shapes.sequence.rows)
+    call.check_overlap(("hx", "hy"), ("cx", "cy"))
     _fill(handle, shapes.y, y, shapes.y_elements)
     forward.forward(
         shapes.plan(training=reserve is not None),

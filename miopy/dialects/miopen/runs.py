@@ -151,10 +151,11 @@ def check_rate(config: RNNConfig, rnnDesc: RNNDescriptor) -> None:
 
 
 def inter_layer_dropout(
-    handle: Handle, rnnDesc: RNNDescriptor, config: RNNConfig, rows: int
+    call: Arguments, handle: Handle, rnnDesc: RNNDescriptor, config: RNNConfig, rows: int
 ) -> Dropout | None:
     """Dropout between layers in training; use_mask and state_evo of the descriptor have no effect.
 
+    The states are one more argument that the call reads.
     Its errors have status UnknownError, except that states of NULL are BadParam.
     """
     if not config.dropout:
@@ -168,6 +169,7 @@ def inter_layer_dropout(
     if descriptor.states_nbytes < needed:
         rule = f"must have a dropout descriptor with {needed} bytes of states"
         raise BufferTooSmall("rnnDesc", rule, descriptor.states_nbytes)
+    call.inputs.append(Span("states", descriptor.states, needed))
     return Dropout(descriptor.dropout, descriptor.states)
 
 

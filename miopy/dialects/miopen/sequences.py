@@ -49,7 +49,10 @@ def _placement(descriptor: SeqTensorDescriptor, sequence: sequences.Sequence) ->
         return Padded(rows)  # nothing is missing: dense and packed are the same
     layout = sequences.SEQ_MAJOR if is_seq_major else sequences.BATCH_MAJOR
     extent = descriptor.batch_size if is_seq_major else descriptor.max_seq_len
-    fill = struct.pack(MARKER_FORMATS[descriptor.data_type], descriptor.padding_marker or 0.0)
+    fill = struct.pack(
+        MARKER_FORMATS[descriptor.data_type],
+        0.0 if descriptor.padding_marker is None else descriptor.padding_marker,
+    )
     return Padded(rows, sequence.rows_of(layout, extent), fill)
 
 
