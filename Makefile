@@ -7,7 +7,7 @@ ARGS ?=
 RUN := $(VENV)/bin/python
 BUILD_INPUTS := pyproject.toml setup.py tools/build_host.py miopy/core/cells.py \
                 $(shell find miopy/kernels -name '*.[ch]' -o -name '*.inc' ! -name cells.inc)
-C_FILES := $(shell find include miopy/kernels tests -name '*.[ch]' -o -name '*.inc' ! -name cells.inc)
+C_FILES := $(shell find include miopy/capi miopy/kernels tests -name '*.[ch]' -o -name '*.inc' ! -name cells.inc)
 
 .DELETE_ON_ERROR:
 .PHONY: help demo test lint format test-peers bench build clean
