@@ -5,7 +5,8 @@ VENV ?= .venv
 ARGS ?=
 
 RUN := $(VENV)/bin/python
-BUILD_INPUTS := pyproject.toml setup.py tools/build_host.py miopy/core/cells.py \
+BUILD_INPUTS := pyproject.toml setup.py $(wildcard tools/build_*.py) miopy/core/cells.py \
+                $(shell find include miopy/capi -type f) \
                 $(shell find miopy/kernels -name '*.[ch]' -o -name '*.inc' ! -name cells.inc)
 C_FILES := $(shell find include miopy/capi miopy/kernels tests -name '*.[ch]' -o -name '*.inc' ! -name cells.inc)
 
@@ -49,8 +50,8 @@ build: $(RUN)
 	$(RUN) -m build
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info miopy/backends/_host.c miopy/backends/_host*.so
-	rm -f miopy/kernels/host/cells.inc
+	rm -rf $(VENV) build dist *.egg-info miopy/_sdk miopy/_embed_*.so
+	rm -f miopy/backends/_host.c miopy/backends/_host*.so miopy/kernels/host/cells.inc
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Kernels are built once for all extras; an installed miopy satisfies `miopy[extra]` but for the

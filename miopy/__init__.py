@@ -40,6 +40,11 @@ def carried(folder: str) -> Path:
     return inside if inside.is_dir() else _PACKAGE.parent / folder
 
 
+def get_sdk() -> str:
+    """The directory of the C API's headers, libraries, CMake packages and pkg-config files."""
+    return str(_PACKAGE / "_sdk")
+
+
 def get_include() -> str:
     """The directory to give a C compiler with -I, for `#include <miopen/miopen.h>`."""
-    return str(carried("include"))
+    return str(_PACKAGE / "_sdk/include")

@@ -49,7 +49,7 @@ SOURCES = sorted(
     for folder in ("miopy", "tests", "tools", "examples", "include")
     for pattern in ("*.py", "*.h", "*.c", "*.cpp", "*.inc")
     for path in (ROOT / folder).rglob(pattern)
-    if path.name != "_host.c"  # generated
+    if path.name != "_host.c" and "_sdk" not in path.parts  # generated, copied
 )
 
 
