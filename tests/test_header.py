@@ -7,6 +7,7 @@ import inspect
 import json
 import re
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -39,10 +40,10 @@ class Prototype(NamedTuple):
     parameters: list[Parameter]
 
 
-def header_text() -> str:
-    """miopen.h without comments and preprocessor lines."""
-    text = re.sub(r"/\*.*?\*/", " ", (INCLUDE / "miopen/miopen.h").read_text(), flags=re.DOTALL)
-    return re.sub(r"^#.*$", "", text, flags=re.MULTILINE)
+def header_text(name: str) -> str:
+    """A header without comments and preprocessor lines."""
+    text = re.sub(r"/\*.*?\*/", " ", (INCLUDE / "miopen" / name).read_text(), flags=re.DOTALL)
+    return re.sub(r"^#.*$", "", text, flags=re.MULTILINE).replace("MIOPEN_EXTENSION", "")
 
 
 def declared(text: str) -> Parameter:
@@ -52,11 +53,15 @@ def declared(text: str) -> Parameter:
     return Parameter(match[1].strip(), match[2])
 
 
-def prototypes(text: str) -> dict[str, Prototype]:
+def unnamed(text: str) -> Parameter:
+    return Parameter(" ".join(text.split()), "")
+
+
+def prototypes(text: str, parameter: Callable[[str], Parameter] = declared) -> dict[str, Prototype]:
     found = {}
     for head, parameters in re.findall(r"MIOPEN_EXPORT ([^(]*)\((.*?)\);", text, re.DOTALL):
         returns, name = declared(head)
-        found[name] = Prototype(returns, [declared(part) for part in parameters.split(",")])
+        found[name] = Prototype(returns, [parameter(part) for part in parameters.split(",")])
     return found
 
 
@@ -64,7 +69,7 @@ def enumerations(text: str) -> dict[str, dict[str, int]]:
     found = {}
     for body, name in re.findall(r"typedef enum \{(.*?)\} (\w+);", text, re.DOTALL):
         members = (member.split("=") for member in body.split(","))
-        found[name] = {key.strip(): int(value) for key, value in members}
+        found[name] = {key.strip(): int(value.strip().rstrip("u"), 0) for key, value in members}
     return found
 
 
@@ -80,9 +85,10 @@ def typedefs(text: str) -> dict[str, str]:
     return found
 
 
-TEXT = header_text()
+TEXT = header_text("miopen.h")
 PROTOTYPES = prototypes(TEXT)
 ENUMERATIONS = enumerations(TEXT)
+REST = header_text("unimplemented.h")  # what no Python function answers
 
 
 def is_output(function: str, parameter: Parameter) -> bool:
@@ -95,17 +101,37 @@ def is_output(function: str, parameter: Parameter) -> bool:
 def test_prototypes_equal_miopens() -> None:
     found = {
         name: [prototype.returns, [parameter.type for parameter in prototype.parameters]]
-        for name, prototype in PROTOTYPES.items()
+        for name, prototype in (PROTOTYPES | prototypes(REST, unnamed)).items()
     }
     assert found == FACTS["functions"]
 
 
 def test_enumerations_equal_miopens() -> None:
-    assert ENUMERATIONS == FACTS["enums"]
+    assert ENUMERATIONS | enumerations(REST) == FACTS["enums"]
 
 
 def test_typedefs_equal_miopens() -> None:
-    assert typedefs(TEXT) == FACTS["typedefs"]
+    assert typedefs(TEXT) | typedefs(REST) == FACTS["typedefs"]
+
+
+def test_structs_equal_miopens() -> None:
+    found = re.findall(r"typedef (struct(?: \w+)? \{.*?\}) (\w+);", REST, re.DOTALL)
+    assert {name: " ".join(body.split()) for body, name in found} == FACTS["structs"]
+
+
+def test_a_cpp_compiler_finds_miopens_types_and_values() -> None:
+    """The same facts, read from the header by a compiler instead of by this file."""
+    lines = ["#include <miopen/miopen.h>", "#include <type_traits>"]
+    for name, (returns, parameters) in FACTS["functions"].items():
+        kind = f"{returns} (*)({', '.join(parameters)})"
+        same = f"std::is_same<decltype(&{name}), {kind}>::value"
+        lines.append(f'static_assert({same}, "{name}");')
+    for members in FACTS["enums"].values():
+        lines += [
+            f'static_assert(static_cast<unsigned>({name}) == {value}u, "{name}");'
+            for name, value in members.items()
+        ]
+    compile_client("c++11", "\n".join(lines))
 
 
 @pytest.mark.parametrize("name", PROTOTYPES)
@@ -149,7 +175,9 @@ def compile_client(language: str, source: str) -> None:
     subprocess.run([*COMPILERS[language], *flags], input=source, text=True, check=True)
 
 
-@pytest.mark.parametrize("header", ["miopen", "config", "export", "version"])
+@pytest.mark.parametrize(
+    "header", ["miopen", "unimplemented", "miopy", "config", "export", "version"]
+)
 @pytest.mark.parametrize("language", COMPILERS)
 def test_header_compiles_alone_and_twice(language: str, header: str) -> None:
     compile_client(language, f"#include <miopen/{header}.h>\n" * 2 + "int unused;\n")

@@ -1,4 +1,5 @@
-/* MIOpen's C API for recurrent networks, and what they need: handles, tensors and dropout.
+/* MIOpen's C API for recurrent networks, and what they need: handles, tensors and dropout. The rest
+ * of the API is declared by unimplemented.h, included at the end.
  *
  * Every function but one returns a miopenStatus_t; a failure leaves its outputs unwritten. `T *`
  * parameters are outputs, `const T *` and arrays of descriptors are inputs. Data pointers
@@ -481,5 +482,7 @@ MIOPEN_EXPORT miopenStatus_t miopenRNNForwardInference(
 #ifdef __cplusplus
 }
 #endif
+
+#include <miopen/unimplemented.h>
 
 #endif
