@@ -60,7 +60,7 @@ def status_of(error: MiopyError) -> miopenStatus_t:
 def check_live(argument: str, value: Any, kind: type[LiveObject]) -> None:
     """Raise BadParam unless value is a `kind` that has not been destroyed."""
     if not isinstance(value, kind):
-        raise BadParam(argument, f"must be a {kind.c_name}", value)
+        raise BadParam(argument, f"must be a {kind.c_name}", getattr(value, "c_name", value))
     if not value.alive:
         raise BadParam(argument, f"must be a live {kind.c_name}, this one was destroyed")
 

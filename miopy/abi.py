@@ -1,0 +1,311 @@
+"""C calls as calls of a dialect's Python functions of the same names.
+
+An embedding library hands over every argument as a number. What it stands for follows from the
+parameter's C type and from whether the Python function takes a parameter of that name:
+
+    pointer to a struct, taken      the live object of that number, None for NULL; a number that
+                                    stands for no object goes in as an Address
+    array of those, taken           a list, as long as the nearest `int` parameter before it says
+    pointer to anything else, taken an indexable view, None for NULL
+    `void *`                        an address, None for NULL
+    pointer to a function           a callable, None for NULL
+    numbers, enumerators, bool      the same
+    pointer, not taken              receives what the function returns, in the header's order
+
+Outputs are written only when all of them can be. None leaves a number unwritten and makes a pointer
+NULL. A NULL output is an error unless the dialect lists its function in OPTIONAL_OUTPUTS or there
+are no elements to write. Exceptions become statuses of the dialect.
+
+For each prototype a small function is written as text and compiled, because calls are frequent and
+short. Entry.source() shows it.
+"""
+
+from __future__ import annotations
+
+import atexit
+import inspect
+import itertools
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+from .errors import BadParam, MiopyError, OutOfMemory
+
+
+class Rules(Protocol):
+    """What a dialect says about its C calls; usually a module."""
+
+    STATUS: dict[type[MiopyError], Any]
+    OPTIONAL_OUTPUTS: frozenset[str]
+
+    def log_error(self, message: str, error: BaseException) -> None: ...
+
+    def logged(
+        self, name: str, parameters: Sequence[tuple[str, str]], call: Callable[..., int]
+    ) -> Callable[..., int]:
+        """The call as it is, or one that logs its numbers first."""
+
+
+class Address(int):
+    """A number from C that stands for no live object."""
+
+    def __repr__(self) -> str:
+        return hex(self)
+
+
+class Objects:
+    """Live objects by the number that stands for each in C.
+
+    Numbers never repeat, and as addresses they are such as no x86-64 process can map: code that
+    follows one by mistake faults at once.
+    """
+
+    def __init__(self) -> None:
+        self._objects: dict[int, Any] = {}
+        self._numbers: dict[Any, int] = {}
+        self._next = itertools.count(0x4D49 << 48 | 16, 16)
+        self.live = self._objects.get  # the quick way: None also for NULL and strangers
+
+    def __len__(self) -> int:
+        return len(self._objects)
+
+    def number(self, value: Any) -> int:
+        """The number of an object, a new one if C does not know it yet."""
+        number = self._numbers.get(value)
+        if number is None:
+            number = next(self._next)
+            self._objects[number], self._numbers[value] = value, number
+        return number
+
+    def find(self, number: int) -> Any:
+        """The object; None for 0, an Address for a number of no object."""
+        found = self._objects.get(number)
+        if found is None and number:
+            return Address(number)
+        return found
+
+    def drop(self, number: int) -> None:
+        self._numbers.pop(self._objects.pop(number, None), None)
+
+    def find_all(self, numbers: Any, count: int) -> list[Any]:
+        """The objects of an array, up to the first number of none: what follows is not read."""
+        found: list[Any] = []
+        previous = value = None
+        for index in range(count):
+            number = numbers[index]
+            if number != previous:
+                previous, value = number, self._objects.get(number)
+                if value is None:
+                    found.append(self.find(number))
+                    break
+            found.append(value)
+        return found
+
+
+OBJECTS = Objects()  # one for all dialects, so that none mistakes another's objects
+
+
+def read_array(ffi: Any, numbers: Any, count: int) -> list[Any] | None:
+    """The objects of an array of handles at an address, None for NULL."""
+    return OBJECTS.find_all(ffi.cast("uintptr_t *", numbers), count) if numbers else None
+
+
+def callable_of(ffi: Any, signature: Any, address: int) -> Callable[..., Any] | None:
+    """A C function to be called with numbers, None standing for NULL."""
+    if not address:
+        return None
+
+    def number_type(ctype: Any) -> str:
+        return "uintptr_t" if ctype.kind == "pointer" else str(ctype.cname)
+
+    kinds = ", ".join(number_type(kind) for kind in signature.args)
+    function = ffi.cast(f"{number_type(signature.result)}(*)({kinds})", address)
+    return lambda *values: function(*(0 if value is None else value for value in values))
+
+
+def check_output(name: str, address: int, value: Any, optional: bool) -> None:
+    """Raise BadParam where a value has no place to go."""
+    if not address and not optional and value != []:
+        raise BadParam(name, "must not be NULL")
+
+
+def check_int_output(name: str, address: int, value: Any, optional: bool) -> None:
+    """The same, and for what an `int` cannot hold."""
+    largest = max(value, default=0) if type(value) is list else value
+    if not address:
+        check_output(name, address, value, optional)
+    elif largest > 2**31 - 1:
+        raise BadParam(name, f"must be able to hold {largest}")
+
+
+def write(pointer: Any, value: Any) -> None:
+    """A number or a list of them."""
+    if type(value) is list:
+        pointer[0 : len(value)] = value
+    elif value is not None:
+        pointer[0] = value
+
+
+def write_pointer(pointer: Any, value: Any) -> None:
+    """An address, an object's number, or NULL for None."""
+    is_object = value is not None and not isinstance(value, int)
+    pointer[0] = OBJECTS.number(value) if is_object else value or 0
+
+
+class Entry:
+    """How one prototype's numbers become a call of `function` and its results are written.
+
+    parameters   C type and name of each parameter
+    optional     whether outputs may be NULL
+    """
+
+    def __init__(
+        self,
+        ffi: Any,
+        function: Callable[..., Any],
+        parameters: Sequence[tuple[str, str]],
+        *,
+        optional: bool,
+    ) -> None:
+        self.name = function.__name__
+        self.parameters = [(ffi.typeof(kind), name) for kind, name in parameters]
+        self.taken = set(inspect.signature(function).parameters)
+        self.optional = optional
+        self.names: dict[str, Any] = {
+            "ffi": ffi,
+            "cast": ffi.cast,
+            "function": function,
+            "addresses": ffi.typeof("uintptr_t *"),
+        }
+        helpers = (read_array, callable_of, check_output, check_int_output, write, write_pointer)
+        self.names |= {helper.__name__: helper for helper in helpers}
+        self.names |= {"live": OBJECTS.live, "find": OBJECTS.find, "drop": OBJECTS.drop}
+
+    def _type(self, ctype: Any) -> str:
+        """A name for a C type in the compiled text."""
+        name = f"type{len(self.names)}"
+        self.names[name] = ctype
+        return name
+
+    def _argument(self, ctype: Any, name: str, count: str) -> str:
+        """The Python value of a parameter; `count` is the parameter that measures arrays."""
+        if ctype.cname == "_Bool":
+            return f"bool({name})"
+        if ctype.kind == "function":  # cffi's word for a pointer to one
+            return f"callable_of(ffi, {self._type(ctype)}, {name})"
+        if ctype.kind != "pointer":
+            return name
+        if ctype.item.kind == "struct":
+            return f"live({name}) or find({name})"
+        if ctype.item.kind == "void":
+            return f"{name} or None"
+        if is_handles(ctype):
+            return f"read_array(ffi, {name}, {count})"
+        return f"cast({self._type(ctype)}, {name}) if {name} else None"
+
+    def _output(self, ctype: Any, name: str) -> tuple[str, str]:
+        """The lines that check and write an output."""
+        check = "check_int_output" if ctype.item.cname == "int" else "check_output"
+        checking = f"{check}({name!r}, {name}, {name}_value, {self.optional})"
+        if ctype.item.kind == "pointer":
+            writing = f"write_pointer(cast(addresses, {name}), {name}_value)"
+        else:
+            writing = f"write(cast({self._type(ctype)}, {name}), {name}_value)"
+        return checking, f"if {name}: {writing}" if self.optional else writing
+
+    def source(self) -> str:
+        """The function's text."""
+        arguments, results, checks, writes = [], [], [], []
+        count = "0"
+        for ctype, name in self.parameters:
+            if name in self.taken:
+                arguments.append(self._argument(ctype, name, count))
+            else:
+                results.append(f"{name}_value")
+                check, writing = self._output(ctype, name)
+                checks.append(check)
+                writes.append(writing)
+            if ctype.cname == "int":
+                count = name
+        call = f"function({', '.join(arguments)})"
+        lines = [f"{', '.join(results)} = {call}" if results else call, *checks, *writes]
+        if "Destroy" in self.name:
+            lines.append(f"drop({self.parameters[0][1]})")
+        names = ", ".join(name for _, name in self.parameters)
+        return f"def entry({names}):\n    " + "\n    ".join([*lines, "return 0"]) + "\n"
+
+    def compiled(self) -> Callable[..., int]:
+        """A function of numbers that returns 0, success in every C API there is, or raises."""
+        source = self.source()
+        exec(compile(source, f"<{self.name} in C>", "exec"), self.names)
+        entry: Callable[..., int] = self.names["entry"]
+        return entry
+
+
+def is_handles(ctype: Any) -> bool:
+    """Whether it is a pointer to pointers to structs."""
+    item = ctype.item
+    return item.kind == "pointer" and item.item.kind == "struct"
+
+
+class Failures:
+    """What becomes of exceptions that leave an entry."""
+
+    def __init__(self, lib: Any, rules: Rules) -> None:
+        self._lib = lib
+        self._rules = rules
+
+    def status_of(self, error: BaseException) -> int:
+        """The error's own status, or that of its kind; the dialect's unknown error for the rest."""
+        status = getattr(error, "status", None)
+        if isinstance(error, MiopyError) and status is not None:
+            return int(status)
+        kinds = (OutOfMemory,) if isinstance(error, MemoryError) else type(error).__mro__
+        known = (self._rules.STATUS[kind] for kind in kinds if kind in self._rules.STATUS)
+        return int(next(known, self._rules.STATUS[MiopyError]))
+
+    def handler(self, name: str) -> Callable[..., int]:
+        """What cffi calls with the exception; it must not raise itself."""
+        unknown = int(self._rules.STATUS[MiopyError])
+
+        def failed(kind: Any, error: BaseException, trace: Any) -> int:
+            try:
+                if isinstance(error, KeyboardInterrupt):
+                    self._lib.miopy_interrupted = 1
+                if isinstance(error, MiopyError):
+                    error.function = error.function or name
+                    message = str(error)
+                else:
+                    message = f"{name}: {type(error).__name__}: {error}"
+                self._lib.miopy_set_last_error(message.encode("utf-8", "replace"))
+                self._rules.log_error(message, error)
+                return self.status_of(error)
+            except BaseException:
+                return unknown
+
+        return failed
+
+
+def bind(
+    ffi: Any,
+    lib: Any,
+    dialect: Any,
+    rules: Rules,
+    prototypes: dict[str, Sequence[tuple[str, str]]],
+) -> None:
+    """Attach an embedding library's entries to the functions of a dialect.
+
+    dialect      has a function of each name
+    prototypes   type and name of every parameter, by function
+    """
+    failures = Failures(lib, rules)
+    unknown = int(rules.STATUS[MiopyError])
+    for name, parameters in prototypes.items():
+        optional = name in rules.OPTIONAL_OUTPUTS
+        entry = Entry(ffi, getattr(dialect, name), parameters, optional=optional).compiled()
+        attach = ffi.def_extern(f"py_{name}", error=unknown, onerror=failures.handler(name))
+        attach(rules.logged(name, parameters, entry))
+
+    def close() -> None:
+        lib.miopy_closed = 1
+
+    atexit.register(close)
