@@ -39,10 +39,13 @@ class Rules(Protocol):
 
     def log_error(self, message: str, error: BaseException) -> None: ...
 
-    def logged(
+    def announced(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """A function of the dialect as it is, or one that also logs what was done."""
+
+    def traced(
         self, name: str, parameters: Sequence[tuple[str, str]], call: Callable[..., int]
     ) -> Callable[..., int]:
-        """The call as it is, or one that logs its numbers first."""
+        """An entry as it is, or one that logs its numbers first."""
 
 
 class Address(int):
@@ -72,8 +75,8 @@ class Objects:
         """The number of an object, a new one if C does not know it yet."""
         number = self._numbers.get(value)
         if number is None:
-            number = next(self._next)
-            self._objects[number], self._numbers[value] = value, number
+            number = self._numbers.setdefault(value, next(self._next))
+            self._objects[number] = value
         return number
 
     def find(self, number: int) -> Any:
@@ -265,24 +268,28 @@ class Failures:
 
     def handler(self, name: str) -> Callable[..., int]:
         """What cffi calls with the exception; it must not raise itself."""
-        unknown = int(self._rules.STATUS[MiopyError])
 
         def failed(kind: Any, error: BaseException, trace: Any) -> int:
+            status = int(self._rules.STATUS[MiopyError])
             try:
+                status = self.status_of(error)
                 if isinstance(error, KeyboardInterrupt):
                     self._lib.miopy_interrupted = 1
-                if isinstance(error, MiopyError):
-                    error.function = error.function or name
-                    message = str(error)
-                else:
-                    message = f"{name}: {type(error).__name__}: {error}"
-                self._lib.miopy_set_last_error(message.encode("utf-8", "replace"))
-                self._rules.log_error(message, error)
-                return self.status_of(error)
+                self._report(name, error)
             except BaseException:
-                return unknown
+                pass
+            return status
 
         return failed
+
+    def _report(self, name: str, error: BaseException) -> None:
+        if isinstance(error, MiopyError):
+            error.function = error.function or name
+            message = str(error)
+        else:
+            message = f"{name}: {type(error).__name__}: {error}"
+        self._lib.miopy_set_last_error(message.encode("utf-8", "replace"))
+        self._rules.log_error(message, error)
 
 
 def bind(
@@ -301,9 +308,10 @@ def bind(
     unknown = int(rules.STATUS[MiopyError])
     for name, parameters in prototypes.items():
         optional = name in rules.OPTIONAL_OUTPUTS
-        entry = Entry(ffi, getattr(dialect, name), parameters, optional=optional).compiled()
+        function = rules.announced(getattr(dialect, name))
+        entry = Entry(ffi, function, parameters, optional=optional).compiled()
         attach = ffi.def_extern(f"py_{name}", error=unknown, onerror=failures.handler(name))
-        attach(rules.logged(name, parameters, entry))
+        attach(rules.traced(name, parameters, entry))
 
     def close() -> None:
         lib.miopy_closed = 1

@@ -1,11 +1,26 @@
-"""What the C calls of this dialect do beside the work: statuses, NULL outputs and logs."""
+"""What C calls of this dialect do beside the work: statuses, NULL outputs and logs.
+
+MIOPEN_LOG_LEVEL            1 silences errors on stderr, 6 and above add tracebacks to them
+MIOPEN_ENABLE_LOGGING       each call and its arguments on stderr
+MIOPEN_ENABLE_LOGGING_CMD   each pass that succeeded as a command of MIOpenDriver, bare on stdout
+                            and as a log line on stderr
+
+All are read once, when Python starts.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import functools
+import inspect
 import os
 import sys
+import traceback
 from collections.abc import Callable, Sequence
+from typing import Any, TextIO
 
+from . import types
+from .driver import COMMANDS
 from .entry import STATUS as STATUS
 
 OPTIONAL_OUTPUTS = frozenset(
@@ -18,16 +33,84 @@ OPTIONAL_OUTPUTS = frozenset(
         "miopenGetRNNLayerBiasOffset",
     }
 )
+QUIET, TRACEBACKS = 1, 6
+
+_OFF = {"", "0", "no", "off", "false", "disable", "disabled"}
+
+
+def _is_on(variable: str) -> bool:
+    return os.environ.get(variable, "").lower() not in _OFF
+
+
+def _level() -> int:
+    text = os.environ.get("MIOPEN_LOG_LEVEL", "")
+    return int(text) if text.isdecimal() else 0
+
+
+LEVEL = _level()
+CALLS_ARE_LOGGED = _is_on("MIOPEN_ENABLE_LOGGING")
+COMMANDS_ARE_LOGGED = _is_on("MIOPEN_ENABLE_LOGGING_CMD")
+
+
+def _say(text: str, stream: TextIO) -> None:
+    """A stream that is closed must not make the call fail."""
+    with contextlib.suppress(OSError, ValueError):
+        print(text, file=stream, flush=True)
 
 
 def log_error(message: str, error: BaseException) -> None:
-    level = os.environ.get("MIOPEN_LOG_LEVEL", "0")
-    if level == "1" or sys.stderr is None:
+    """Say what was wrong, as MIOpen does for every call that fails."""
+    if LEVEL == QUIET:
         return
-    print(f"MIOpen Error: {message}", file=sys.stderr, flush=True)
+    if LEVEL >= TRACEBACKS:
+        message += "\n" + "".join(traceback.format_exception(error)).rstrip()
+    _say(f"MIOpen Error: {message}", sys.stderr)
 
 
-def logged(
+def announced(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, which then logs the command that does the same, if commands are logged."""
+    if not COMMANDS_ARE_LOGGED or function.__name__ not in COMMANDS:
+        return function
+    kind, command = COMMANDS[function.__name__]
+    signature = inspect.signature(function)
+
+    @functools.wraps(function)
+    def wrapper(*arguments: Any) -> Any:
+        result = function(*arguments)
+        line = f"./bin/MIOpenDriver {command(signature.bind(*arguments).arguments)}"
+        _say(line, sys.stdout)
+        _say(f"MIOpen(HIP): Command [{kind}] {line}", sys.stderr)
+        return result
+
+    return wrapper
+
+
+def traced(
     name: str, parameters: Sequence[tuple[str, str]], call: Callable[..., int]
 ) -> Callable[..., int]:
-    return call
+    """The call, which first logs itself and its numbers, if calls are logged."""
+    if not CALLS_ARE_LOGGED:
+        return call
+    kinds = ", ".join(kind for kind, _ in parameters)
+    head = f"MIOpen(HIP): miopenStatus_t {name}({kinds}){{"
+
+    def wrapper(*numbers: Any) -> int:
+        lines = [
+            f"{parameter} = {_shown(kind, number)}"
+            for (kind, parameter), number in zip(parameters, numbers, strict=True)
+        ]
+        _say("\n".join([head, *lines, "}"]), sys.stderr)
+        return call(*numbers)
+
+    return wrapper
+
+
+def _shown(kind: str, number: Any) -> str:
+    """Enumerators by name, pointers and handles as addresses."""
+    kind = kind.removeprefix("const ")
+    enumeration = getattr(types, kind, None)
+    if enumeration is not None:
+        return next((each.name for each in enumeration if each == number), str(number))
+    if kind in ("int", "size_t", "float", "unsigned long long"):
+        return str(number)
+    return str(bool(number)).lower() if kind == "bool" else hex(number)

@@ -1,0 +1,72 @@
+"""libMIOpen through ctypes, with argument types from the facts about MIOpen's API."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+from pathlib import Path
+from typing import Any
+
+from clients import SDK
+
+FACTS = json.loads((Path(__file__).parent / "data/miopen_api.json").read_text())
+LIBRARY = SDK / "lib/libMIOpen.so.1"
+NUMBERS = {
+    "int": ctypes.c_int,
+    "unsigned": ctypes.c_uint,
+    "unsigned int": ctypes.c_uint,
+    "size_t": ctypes.c_size_t,
+    "uint64_t": ctypes.c_uint64,
+    "unsigned long long": ctypes.c_ulonglong,
+    "float": ctypes.c_float,
+    "double": ctypes.c_double,
+    "bool": ctypes.c_bool,
+}
+SUCCESS, NOT_INITIALIZED, INVALID_VALUE, BAD_PARM, ALLOC_FAILED = range(5)
+NOT_IMPLEMENTED, UNKNOWN_ERROR = 6, 7
+
+
+def argument_type(kind: str) -> Any:
+    """Enumerators are integers; pointers, handles and functions are addresses."""
+    bare = kind.removeprefix("const ")
+    if bare in FACTS["enums"]:
+        return ctypes.c_uint if bare == "miopenTensorArgumentId_t" else ctypes.c_int
+    return NUMBERS.get(bare, ctypes.c_void_p)
+
+
+def load(path: Path = LIBRARY) -> ctypes.CDLL:
+    library = ctypes.CDLL(str(path))
+    for name, (_, parameters) in FACTS["functions"].items():
+        getattr(library, name).argtypes = [argument_type(kind) for kind in parameters]
+    library.miopenGetErrorString.restype = ctypes.c_char_p
+    library.miopyGetLastError.restype = ctypes.c_char_p
+    return library
+
+
+def create(library: ctypes.CDLL, what: str = "") -> int:
+    """A new handle, or a new descriptor of that kind, as C sees it."""
+    handle = ctypes.c_void_p()
+    assert getattr(library, f"miopenCreate{what}")(ctypes.addressof(handle)) == SUCCESS
+    assert handle.value
+    return handle.value
+
+
+def tensor(library: ctypes.CDLL, *dims: int) -> int:
+    """A packed tensor descriptor of floats."""
+    descriptor = create(library, "TensorDescriptor")
+    lengths = (ctypes.c_int * len(dims))(*dims)
+    assert library.miopenSetTensorDescriptor(descriptor, 1, len(dims), lengths, None) == SUCCESS
+    return descriptor
+
+
+def rnn(library: ctypes.CDLL, hidden_size: int = 4, mode: int = 2) -> int:
+    """An RNN descriptor of one layer, one direction, linear input and biases."""
+    descriptor = create(library, "RNNDescriptor")
+    arguments = (descriptor, hidden_size, 1, 0, 0, mode, 1, 0, 1)
+    assert library.miopenSetRNNDescriptor(*arguments) == SUCCESS
+    return descriptor
+
+
+def last_error(library: ctypes.CDLL) -> str:
+    text: bytes = library.miopyGetLastError()
+    return text.decode()
