@@ -88,7 +88,16 @@ def preprocessed(header: str) -> str:
         for name in ("stdbool.h", "stddef.h", "stdint.h"):
             Path(empty, name).touch()
         command = [*shlex.split(os.environ.get("CC", "cc")), "-E", "-undef", "-nostdinc"]
-        command += ["-I", str(INCLUDE), "-I", empty, "-x", "c", str(INCLUDE / header)]
+        command += [
+            "-DMIOPY_CDEF",
+            "-I",
+            str(INCLUDE),
+            "-I",
+            empty,
+            "-x",
+            "c",
+            str(INCLUDE / header),
+        ]
         return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 

@@ -16,6 +16,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* Programs expect HIP's functions from here, too. MIOPY_CDEF: just the declarations are wanted. */
+#ifndef MIOPY_CDEF
+#include <hip/hip_runtime_api.h>
+#endif
 #include <miopen/config.h>
 #include <miopen/export.h>
 
@@ -32,7 +36,7 @@ MIOPEN_DECLARE_OBJECT(miopenSeqTensorDescriptor);
 MIOPEN_DECLARE_OBJECT(miopenDropoutDescriptor);
 MIOPEN_DECLARE_OBJECT(miopenRNNDescriptor);
 
-/* The same type as hipStream_t, so that no HIP header is needed here and none is in the way. */
+/* The same type as hipStream_t. */
 typedef struct ihipStream_t *miopenAcceleratorQueue_t;
 
 /* ---- Enumerations ------------------------------------------------------------------------- */
