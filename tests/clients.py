@@ -1,0 +1,58 @@
+"""Compiling and running the C and C++ programs of `tests/c`, as a user of the SDK would."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import miopy
+from miopy import config_command
+
+ROOT = Path(__file__).resolve().parent.parent
+SOURCES = ROOT / "tests/c"
+SDK = Path(miopy.get_sdk())
+STANDARDS = {".c": ("cc", "-std=c99"), ".cpp": ("c++", "-std=c++11")}
+# Contraction into fused multiplication would make arithmetic differ from NumPy's.
+FLAGS = ("-O2", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-pthread", "-ffp-contract=off")
+# Where pip puts the commands of this Python, then the system's.
+TOOLS = os.pathsep.join([str(Path(sys.executable).parent), "/usr/local/bin", "/usr/bin", "/bin"])
+
+
+def run(*command: str | Path, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run with nothing else in the environment."""
+    return subprocess.run(
+        [str(part) for part in command],
+        cwd=cwd,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+
+
+def run_well(*command: str | Path, cwd: Path, **environment: str) -> str:
+    """Standard output of a command that must succeed and print nothing to standard error."""
+    done = run(*command, cwd=cwd, **environment)
+    assert (done.returncode, done.stderr) == (0, ""), f"{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+def build(tool: str, *arguments: str | Path, cwd: Path) -> str:
+    """Run a compiler or the like, found by name; it must succeed and not warn."""
+    path = shutil.which(tool, path=TOOLS)
+    assert path, f"{tool} is not installed; these tests need it"
+    return run_well(path, *arguments, cwd=cwd, PATH=TOOLS)
+
+
+def compile_client(name: str, folder: Path, sdk: Path = SDK) -> Path:
+    """Build one source of `tests/c` with the flags of miopy-config; gives the program."""
+    source = SOURCES / name
+    answers = config_command.answers(sdk)
+    program = folder / source.stem
+    cflags, libs = shlex.split(answers["cflags"]), shlex.split(answers["libs"])
+    build(*STANDARDS[source.suffix], *FLAGS, *cflags, source, "-o", program, *libs, cwd=folder)
+    return program
