@@ -72,11 +72,17 @@ class Objects:
         return len(self._objects)
 
     def number(self, value: Any) -> int:
-        """The number of an object, a new one if C does not know it yet."""
+        """The number of an object, a new one if C does not know it yet.
+
+        One that has been destroyed but is still referred to gets a number of no object.
+        """
         number = self._numbers.get(value)
-        if number is None:
-            number = self._numbers.setdefault(value, next(self._next))
-            self._objects[number] = value
+        if number is not None:
+            return number
+        if not value.alive:
+            return next(self._next)
+        number = self._numbers.setdefault(value, next(self._next))
+        self._objects[number] = value
         return number
 
     def find(self, number: int) -> Any:
@@ -125,19 +131,17 @@ def callable_of(ffi: Any, signature: Any, address: int) -> Callable[..., Any] | 
     return lambda *values: function(*(0 if value is None else value for value in values))
 
 
-def check_output(name: str, address: int, value: Any, optional: bool) -> None:
-    """Raise BadParam where a value has no place to go."""
-    if not address and not optional and value != []:
-        raise BadParam(name, "must not be NULL")
-
-
-def check_int_output(name: str, address: int, value: Any, optional: bool) -> None:
-    """The same, and for what an `int` cannot hold."""
-    largest = max(value, default=0) if type(value) is list else value
+def check_output(
+    name: str, address: int, value: Any, optional: bool, largest: int | None = None
+) -> None:
+    """Raise BadParam where a value has no place to go or does not fit there."""
     if not address:
-        check_output(name, address, value, optional)
-    elif largest > 2**31 - 1:
-        raise BadParam(name, f"must be able to hold {largest}")
+        if not optional and value != []:
+            raise BadParam(name, "must not be NULL")
+    elif largest is not None and value:
+        most = max(value) if type(value) is list else value
+        if most > largest:
+            raise BadParam(name, f"must be able to hold {most}")
 
 
 def write(pointer: Any, value: Any) -> None:
@@ -169,6 +173,7 @@ class Entry:
         *,
         optional: bool,
     ) -> None:
+        self._ffi = ffi
         self.name = function.__name__
         self.parameters = [(ffi.typeof(kind), name) for kind, name in parameters]
         self.taken = set(inspect.signature(function).parameters)
@@ -179,7 +184,7 @@ class Entry:
             "function": function,
             "addresses": ffi.typeof("uintptr_t *"),
         }
-        helpers = (read_array, callable_of, check_output, check_int_output, write, write_pointer)
+        helpers = (read_array, callable_of, check_output, write, write_pointer)
         self.names |= {helper.__name__: helper for helper in helpers}
         self.names |= {"live": OBJECTS.live, "find": OBJECTS.find, "drop": OBJECTS.drop}
 
@@ -207,13 +212,22 @@ class Entry:
 
     def _output(self, ctype: Any, name: str) -> tuple[str, str]:
         """The lines that check and write an output."""
-        check = "check_int_output" if ctype.item.cname == "int" else "check_output"
-        checking = f"{check}({name!r}, {name}, {name}_value, {self.optional})"
+        largest = self._largest(ctype.item)
+        checking = f"check_output({name!r}, {name}, {name}_value, {self.optional}, {largest})"
         if ctype.item.kind == "pointer":
             writing = f"write_pointer(cast(addresses, {name}), {name}_value)"
         else:
-            writing = f"write(cast({self._type(ctype)}, {name}), {name}_value)"
+            # C does not say whether enumerators are signed, and a caller may have stored any number.
+            place = self._ffi.typeof("int *") if ctype.item.kind == "enum" else ctype
+            writing = f"write(cast({self._type(place)}, {name}), {name}_value)"
         return checking, f"if {name}: {writing}" if self.optional else writing
+
+    def _largest(self, ctype: Any) -> int | None:
+        """What an integer type can hold; None for all other types."""
+        if ctype.kind != "primitive" or ctype.cname in ("float", "double", "_Bool"):
+            return None
+        all_ones = int(self._ffi.cast(ctype, -1))
+        return all_ones if all_ones > 0 else 2 ** (8 * self._ffi.sizeof(ctype) - 1) - 1
 
     def source(self) -> str:
         """The function's text."""

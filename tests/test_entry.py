@@ -156,3 +156,9 @@ def test_value_outside_an_enumeration_is_refused(value: Any) -> None:
 
 def test_every_data_type_has_a_name_and_a_size() -> None:
     assert set(DATA_TYPES) == set(miopen.miopenDataType_t)
+
+
+def test_an_array_that_begins_with_null_is_refused():
+    handle, rnn = miopen.miopenCreate(), miopen.miopenCreateRNNDescriptor()
+    with pytest.raises(BadParam, match=r"`xDesc\[0\]` must be a miopenTensorDescriptor_t"):
+        miopen.miopenGetRNNWorkspaceSize(handle, rnn, 1, [None])

@@ -92,6 +92,13 @@ def test_an_integer_that_is_no_address_is_refused(address: int) -> None:
     assert "must be a positive address" in refused(address)
 
 
+def test_an_address_without_room_behind_it_is_refused() -> None:
+    with pytest.raises(BadParam, match="must have room for 9223372036854775745 bytes"):
+        address_of("x", 64, nbytes=2**63 - 63)
+    with pytest.raises(BadParam, match="must have room"):
+        address_of("x", 2**64 - 1, nbytes=1)
+
+
 def test_too_few_bytes_are_refused() -> None:
     assert "must hold at least 24 bytes, got 20" in refused(floats(5))
     assert "must hold at least 24 bytes, got 0" in refused(floats(0))

@@ -30,6 +30,7 @@ _NATIVE = {
 }
 _NAMES = {dtype: name for name, dtype in _NATIVE.items()}
 _ALIGNMENT = {name: dtype.itemsize for name, dtype in _NATIVE.items()} | {"bfloat16": 2}
+_LAST = 2**63 - 1  # of the addresses that kernels compute with
 _first_byte: Callable[[Any], ctypes.c_char] = ctypes.c_char.from_buffer
 _address_of_object = ctypes.addressof
 
@@ -91,7 +92,7 @@ def address_of(
     An integer must be positive, nothing else is known of it. Any other object must be contiguous in
     row-major order. Raises BadParam.
     """
-    if type(value) is int and value > 0:
+    if type(value) is int and 0 < value <= _LAST - nbytes:
         return value
     # The common case in one breath (carray: contiguous, aligned and writable); whatever is amiss
     # is named below.
@@ -108,9 +109,11 @@ def address_of(
             return None
         raise BadParam(argument, "must not be NULL")
     if isinstance(value, (int, np.integer)):
-        if value > 0 and not isinstance(value, bool):
-            return int(value)
-        raise BadParam(argument, "must be a positive address", value)
+        if value <= 0 or isinstance(value, bool):
+            raise BadParam(argument, "must be a positive address", value)
+        if value > _LAST - nbytes:
+            raise BadParam(argument, f"must have room for {nbytes} bytes", value)
+        return int(value)
     memory = _memory(argument, value)
     _check(argument, memory, nbytes, dtype, writable, device)
     if not memory.address and not optional:  # as DLPack gives a tensor without elements

@@ -52,10 +52,11 @@ CALLS_ARE_LOGGED = _is_on("MIOPEN_ENABLE_LOGGING")
 COMMANDS_ARE_LOGGED = _is_on("MIOPEN_ENABLE_LOGGING_CMD")
 
 
-def _say(text: str, stream: TextIO) -> None:
-    """A stream that is closed must not make the call fail."""
-    with contextlib.suppress(OSError, ValueError):
-        print(text, file=stream, flush=True)
+def _say(text: str, stream: TextIO | None) -> None:
+    """Print; a stream that is missing or closed must not make the call fail."""
+    if stream is not None:
+        with contextlib.suppress(OSError, ValueError):
+            print(text, file=stream, flush=True)
 
 
 def log_error(message: str, error: BaseException) -> None:

@@ -72,7 +72,7 @@ def check_descriptors(argument: str, values: Any, count: int, kind: type[LiveObj
     """
     if not hasattr(values, "__getitem__"):
         raise BadParam(argument, f"must be an array of {kind.c_name}", values)
-    checked = None
+    checked: Any = kind  # which is no descriptor
     for index in range(count):
         try:
             value = values[index]

@@ -1,0 +1,265 @@
+"""How numbers become arguments and results, for a made-up API; and exceptions statuses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import cffi
+import pytest
+
+from miopy import errors
+from miopy.abi import OBJECTS, Address, Entry, Failures, Objects
+from miopy.dialects.miopen import c_calls
+
+ffi = cffi.FFI()
+ffi.cdef("""
+    typedef struct thing *thing_t;
+    typedef enum { red = 3, green = 5 } colour_t;
+    typedef void *(*make_t)(void *context, size_t nbytes);
+""")
+
+
+@dataclass(eq=False)
+class Thing:
+    """What thing_t stands for."""
+
+    name: str = ""
+    alive: bool = True
+
+
+def address(pointer: Any) -> int:
+    return int(ffi.cast("uintptr_t", pointer))
+
+
+def entry(
+    function: Callable[..., Any], *parameters: str, optional: bool = False
+) -> Callable[..., int]:
+    """The entry of a function with parameters such as "const int *lengths"."""
+    split = [parameter.rpartition(" ") for parameter in parameters]
+    pairs = []
+    for kind, _, name in split:
+        stars = len(name) - len(name.lstrip("*"))
+        pairs.append((f"{kind} {'*' * stars}".strip(), name.lstrip("*")))
+    return Entry(ffi, function, pairs, optional=optional).compiled()
+
+
+def received(*parameters: str, numbers: list[Any]) -> list[Any]:
+    """What a function that takes the parameters called a, b, c gets for the numbers."""
+    found: list[Any] = []
+
+    def two(a: Any, b: Any) -> None:
+        found.extend([a, b])
+
+    def one(a: Any) -> None:
+        found.append(a)
+
+    assert entry(one if len(parameters) == 1 else two, *parameters)(*numbers) == 0
+    return found
+
+
+def test_numbers_come_as_they_are() -> None:
+    assert received("int a", "double b", numbers=[-7, 0.5]) == [-7, 0.5]
+    assert received("colour_t a", "size_t b", numbers=[5, 2**63]) == [5, 2**63]
+
+
+def test_bool_comes_as_bool() -> None:
+    assert received("bool a", "bool b", numbers=[2, 0]) == [True, False]
+
+
+def test_memory_comes_as_address_or_none() -> None:
+    assert received("void *a", "const void *b", numbers=[4096, 0]) == [4096, None]
+
+
+def test_an_object_comes_as_itself() -> None:
+    thing = Thing()
+    assert received("thing_t a", "thing_t b", numbers=[OBJECTS.number(thing), 0]) == [thing, None]
+
+
+def test_a_number_of_no_object_comes_as_an_address() -> None:
+    (found,) = received("thing_t a", numbers=[0x123])
+    assert isinstance(found, Address) and repr(found) == "0x123"
+
+
+def test_an_array_of_numbers_comes_as_a_view() -> None:
+    memory = ffi.new("size_t[2]", [8, 9])
+    given, missing = received("const size_t *a", "int *b", numbers=[address(memory), 0])
+    assert (given[0], given[1], missing) == (8, 9, None)
+    given[0] = 7
+    assert memory[0] == 7
+
+
+def test_an_array_of_objects_comes_as_a_list() -> None:
+    things = [Thing("first"), Thing("second")]
+    numbers = [OBJECTS.number(things[index]) for index in (0, 0, 1, 0)]
+    memory = ffi.new("uintptr_t[4]", numbers)
+    _, found = received("int a", "thing_t *b", numbers=[3, address(memory)])
+    assert found == [things[0], things[0], things[1]]
+    assert received("int a", "thing_t *b", numbers=[3, 0]) == [3, None]
+
+
+def test_an_array_of_objects_ends_with_the_first_stranger() -> None:
+    number = OBJECTS.number(Thing())
+    memory = ffi.new("uintptr_t[3]", [number, 5, number])
+    _, found = received("int a", "thing_t *b", numbers=[3, address(memory)])
+    assert len(found) == 2 and found[1] == 5
+
+
+def test_a_function_comes_as_a_callable_of_numbers() -> None:
+    @ffi.callback("void *(void *, size_t)")
+    def make(context: Any, nbytes: int) -> Any:
+        return ffi.cast("void *", address(context) + nbytes)
+
+    call, missing = received("make_t a", "make_t b", numbers=[address(make), 0])
+    assert call(100, 11) == 111
+    assert call(None, 11) == 11
+    assert missing is None
+
+
+def test_a_result_is_written() -> None:
+    memory = ffi.new("size_t *")
+    assert entry(lambda: 2**40, "size_t *result")(address(memory)) == 0
+    assert memory[0] == 2**40
+
+
+def test_results_are_written_in_the_headers_order() -> None:
+    def function(second: int) -> tuple[float, list[int], bool]:
+        return 0.5, [second, second + 1], True
+
+    first, third, last = ffi.new("float *"), ffi.new("int[3]", [9, 9, 9]), ffi.new("bool *")
+    call = entry(function, "float *first", "int second", "int *third", "bool *last")
+    assert call(address(first), 4, address(third), address(last)) == 0
+    assert (first[0], list(third), last[0]) == (0.5, [4, 5, 9], True)
+
+
+def test_an_object_is_written_as_its_number() -> None:
+    memory = ffi.new("thing_t *")
+    assert entry(Thing, "thing_t *thing")(address(memory)) == 0
+    number = address(memory[0])
+    assert isinstance(OBJECTS.find(number), Thing)
+    assert number % 16 == 0 and number >> 48 == 0x4D49
+
+
+@pytest.mark.parametrize("value, expected", [(4096, 4096), (None, 0)])
+def test_an_address_is_written_none_as_null(value: int | None, expected: int) -> None:
+    memory = ffi.new("void **", ffi.cast("void *", 1))
+    assert entry(lambda: value, "void **place")(address(memory)) == 0
+    assert address(memory[0]) == expected
+
+
+def test_no_number_is_left_unwritten() -> None:
+    memory = ffi.new("size_t *", 9)
+    assert entry(lambda: None, "size_t *result")(address(memory)) == 0
+    assert memory[0] == 9
+
+
+def test_destroying_forgets_the_object() -> None:
+    def Destroy(thing: Thing | None) -> None:
+        assert thing is None or isinstance(thing, Thing)
+
+    number = OBJECTS.number(Thing())
+    assert entry(Destroy, "thing_t thing")(number) == 0
+    assert isinstance(OBJECTS.find(number), Address)
+    assert entry(Destroy, "thing_t thing")(0) == 0
+
+
+def test_a_failed_destruction_forgets_nothing() -> None:
+    def Destroy(thing: Thing) -> None:
+        raise errors.BadParam("thing", "must not be destroyed")
+
+    thing = Thing()
+    number = OBJECTS.number(thing)
+    with pytest.raises(errors.BadParam):
+        entry(Destroy, "thing_t thing")(number)
+    assert OBJECTS.find(number) is thing
+
+
+def test_a_destroyed_object_that_is_found_again_gets_a_number_of_none() -> None:
+    thing, memory = Thing(alive=False), ffi.new("thing_t *")
+    before = len(OBJECTS)
+    assert entry(lambda: thing, "thing_t *thing")(address(memory)) == 0
+    assert isinstance(OBJECTS.find(address(memory[0])), Address)
+    assert len(OBJECTS) == before
+
+
+def test_an_enumerator_of_any_number_is_written() -> None:
+    memory = ffi.new("int *")
+    for number in (5, -1):
+        assert entry(lambda number=number: number, "colour_t *colour")(address(memory)) == 0
+        assert memory[0] == number
+
+
+@pytest.mark.parametrize("kind, largest", [("int", 2**31 - 1), ("size_t", 2**64 - 1)])
+def test_what_does_not_fit_is_refused(kind: str, largest: int) -> None:
+    memory = ffi.new(f"{kind} *", 9)
+    assert entry(lambda: largest, f"{kind} *result")(address(memory)) == 0
+    for value in (largest + 1, [1, largest + 1]):
+        with pytest.raises(errors.BadParam, match="must be able to hold"):
+            entry(lambda value=value: value, f"{kind} *result")(address(memory))
+    assert memory[0] == largest
+
+
+def test_numbers_never_repeat() -> None:
+    objects = Objects()
+    seen = set()
+    for _ in range(1000):
+        number = objects.number(Thing())
+        objects.drop(number)
+        seen.add(number)
+    assert len(seen) == 1000 and len(objects) == 0
+
+
+class Library:
+    """Stands for the C side of an embedding library."""
+
+    miopy_interrupted = 0
+    text = b""
+
+    def miopy_set_last_error(self, text: bytes) -> None:
+        self.text = text
+
+
+class Unprintable(Exception):
+    def __str__(self) -> str:
+        raise ZeroDivisionError
+
+
+CASES = [
+    (errors.BadParam("x", "must be"), 3, "`x` must be"),
+    (errors.BadParam("x", "must be", status=2), 2, "`x` must be"),
+    (errors.BufferTooSmall("x", "must be"), 7, "`x` must be"),
+    (errors.NotSupported("x", "is not"), 6, "`x` is not"),
+    (errors.DeviceError("x", "is not"), 5, "`x` is not"),
+    (errors.OutOfMemory("x", "is not"), 4, "`x` is not"),
+    (errors.MiopyError("x", "is not"), 7, "`x` is not"),
+    (MemoryError(), 4, "MemoryError: "),
+    (ValueError("odd"), 7, "ValueError: odd"),
+    (RecursionError("deep"), 7, "RecursionError: deep"),
+    (SystemExit(9), 7, "SystemExit: 9"),
+    (GeneratorExit(), 7, "GeneratorExit: "),
+    (KeyboardInterrupt(), 7, "KeyboardInterrupt: "),
+    (Unprintable(), 7, None),
+]
+
+
+@pytest.mark.parametrize(
+    "error, status, text", CASES, ids=[type(error).__name__ for error, _, _ in CASES]
+)
+def test_an_exception_becomes_a_status_and_a_message(
+    error: BaseException, status: int, text: str | None
+) -> None:
+    library = Library()
+    failed = Failures(library, c_calls).handler("miopenDoes")
+    assert failed(type(error), error, None) == status
+    assert library.text.decode() == ("" if text is None else f"miopenDoes: {text}")
+    assert library.miopy_interrupted == isinstance(error, KeyboardInterrupt)
+
+
+def test_a_log_that_fails_does_not_change_the_status(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stderr", None)
+    assert Failures(Library(), c_calls).handler("f")(None, errors.BadParam("x", "is"), None) == 3
+    stream = open("/dev/null", "w")
+    stream.close()
+    monkeypatch.setattr("sys.stderr", stream)
+    assert Failures(Library(), c_calls).handler("f")(None, errors.BadParam("x", "is"), None) == 3
