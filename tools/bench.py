@@ -3,6 +3,7 @@
     python tools/bench.py                      all shapes, all modes
     python tools/bench.py --only H512 --budget 3
     python tools/bench.py --output benchmarks/results/mine
+    python tools/bench.py --abi              what calls from C cost beside the work
 
 Both sides of a row run in one process, in turn (A B A B ...), so that a slow phase of the machine
 hits them alike; the figures are medians. A row is timed only if the results of both sides agree.
@@ -21,6 +22,7 @@ from collections.abc import Callable
 from datetime import date
 from pathlib import Path
 
+import bench_abi
 from bench_jobs import SHAPES, Miopy, Shape, Torch
 from rich.console import Console
 from rich.progress import Progress
@@ -141,7 +143,10 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--only", default="", help="only shapes whose name contains this")
     parser.add_argument("--budget", type=float, default=2.0, help="seconds per row (default 2)")
     parser.add_argument("--output", type=Path, help="write PATH.json and PATH.png")
+    parser.add_argument("--abi", action="store_true", help="instead: what calls from C cost")
     options = parser.parse_args(argv)
+    if options.abi:
+        return bench_abi.main()
     import torch
 
     threads = int(os.environ.get("MIOPY_NUM_THREADS") or len(os.sched_getaffinity(0)))
