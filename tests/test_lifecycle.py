@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from c_library import LIBRARY
-from clients import FLAGS, SDK, SOURCES, STANDARDS, compile_client, run, run_well
+from clients import FLAGS, SDK, SOURCES, STANDARDS, build, compile_client, run, run_well
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -54,7 +54,7 @@ def test_calls_are_answered_until_a_c_program_has_ended(
 
 def test_after_the_end_of_python_objects_can_only_be_destroyed(tmp_path: Path) -> None:
     library = tmp_path / "liboutlives.so"
-    run_well(
+    build(
         *(*STANDARDS[".cpp"], *FLAGS, "-shared", "-fPIC", f"-I{SDK / 'include'}"),
         *(SOURCES / "outlives_python.cpp", "-o", library),
         *(f"-L{SDK / 'lib'}", "-lMIOpen", f"-Wl,-rpath,{SDK / 'lib'}"),
