@@ -217,7 +217,7 @@ class Entry:
         if ctype.item.kind == "pointer":
             writing = f"write_pointer(cast(addresses, {name}), {name}_value)"
         else:
-            # C does not say whether enumerators are signed, and a caller may have stored any number.
+            # Whether enumerators are signed is up to the compiler; callers store any number.
             place = self._ffi.typeof("int *") if ctype.item.kind == "enum" else ctype
             writing = f"write(cast({self._type(place)}, {name}), {name}_value)"
         return checking, f"if {name}: {writing}" if self.optional else writing
@@ -252,6 +252,9 @@ class Entry:
 
     def compiled(self) -> Callable[..., int]:
         """A function of numbers that returns 0, success in every C API there is, or raises."""
+        clashes = self.names.keys() & {name for _, name in self.parameters}
+        if clashes:
+            raise ValueError(f"{self.name}: parameters must not be called {sorted(clashes)}")
         source = self.source()
         exec(compile(source, f"<{self.name} in C>", "exec"), self.names)
         entry: Callable[..., int] = self.names["entry"]

@@ -51,6 +51,7 @@ class Fuzzer:
         self.statuses: collections.Counter[int] = collections.Counter()
         self.huge: tuple[int, ...] = ()
         self.good_calls = good_calls(self.library, [ctypes.addressof(b) for b in self.buffers])
+        self.shared = miopen.miopenCreateTensorDescriptor()
         self.kept: list[Any] = []  # arrays of the call under way
         self.blocks: dict[int, Any] = {}
         self.allocate = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)(
@@ -99,7 +100,9 @@ class Fuzzer:
 
     def buffer(self) -> int | None:
         chance = self.random.random()
-        return None if chance < 0.06 else ctypes.addressof(self.random.choice(self.buffers))
+        if chance < 0.02:
+            return self.random.choice([OBJECTS.number(self.shared), 2**64 - 1])  # not memory
+        return None if chance < 0.08 else ctypes.addressof(self.random.choice(self.buffers))
 
     def argument(self, kind: str, is_output: bool, position: int) -> Any:
         bare = kind.removeprefix("const ")
@@ -227,6 +230,7 @@ def good_calls(library: ctypes.CDLL, buffers: list[int]) -> list[tuple[str, list
     through = [array_x, a, state, b, array_y, c, weights, d, *spaces]
     seq_data = [handle, network, seq_y, a, b, state, c, d, e, state, f, g, h, seq_x, i, j, n]
     parameter = [handle, network, 0, x, weights, a]
+    place = a  # of an output
     drop = [handle, dropout, x, x, b, x, c, reserve, n]
     return [
         ("miopenRNNForwardTraining", [*steps, *forward, reserve, n]),
@@ -248,6 +252,8 @@ def good_calls(library: ctypes.CDLL, buffers: list[int]) -> list[tuple[str, list
         ("miopenSetRNNLayerParam", [*parameter, 1, tensor(library, 4, 3), b]),
         ("miopenGetRNNLayerBias", [*parameter, 1, tensor(library, 1), b]),
         ("miopenSetRNNLayerBias", [*parameter, 1, tensor(library, 4), b]),
+        ("miopenGetRNNLayerParamOffset", [network, 0, x, 1, tensor(library, 1), place]),
+        ("miopenGetRNNLayerBiasOffset", [network, 0, x, 1, tensor(library, 1), place]),
         ("miopenGetRNNParamsDescriptor", [handle, network, x, tensor(library, 1), 1]),
     ]
 
@@ -273,7 +279,7 @@ def resident_kbytes() -> int:
 def main() -> None:
     calls, seed = map(int, sys.argv[1:])
     fuzzer = Fuzzer(seed)
-    held = len(OBJECTS)  # by the good calls
+    held = len(OBJECTS) + 1  # by the good calls, and the shared descriptor
     fuzzer.run(calls // 5)
     before = resident_kbytes()
     fuzzer.run(calls - calls // 5)

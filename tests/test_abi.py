@@ -260,6 +260,12 @@ def test_a_small_buffer_has_miopens_status(library: ctypes.CDLL, handle: int) ->
     assert forward(handle, dropout, x, x, data, x, data, reserve, 3) == UNKNOWN_ERROR
 
 
+def test_a_handle_is_not_memory(library: ctypes.CDLL, handle: int) -> None:
+    x, alpha = tensor(library, 4), ctypes.c_float(1)
+    assert library.miopenSetTensor(handle, x, x, ctypes.addressof(alpha)) == BAD_PARM
+    assert "`y` must have room for 16 bytes" in last_error(library)
+
+
 def test_a_descriptor_gives_back_the_one_it_holds(library: ctypes.CDLL) -> None:
     dropout, network = create(library, "DropoutDescriptor"), create(library, "RNNDescriptor")
     arguments = (network, 4, 1, dropout, 0, 0, 2, 1, 0, 1)

@@ -84,7 +84,7 @@ def test_none_is_null_only_where_it_is_optional() -> None:
 
 @pytest.mark.parametrize("address", [64, np.int64(64), np.uintp(64)])
 def test_an_integer_is_an_address(address: int) -> None:
-    assert address_of("x", address, nbytes=2**62, dtype="float32", writable=True) == 64
+    assert address_of("x", address, nbytes=2**55, dtype="float32", writable=True) == 64
 
 
 @pytest.mark.parametrize("address", [0, -8, True, np.int64(0)])
@@ -93,8 +93,8 @@ def test_an_integer_that_is_no_address_is_refused(address: int) -> None:
 
 
 def test_an_address_without_room_behind_it_is_refused() -> None:
-    with pytest.raises(BadParam, match="must have room for 9223372036854775745 bytes"):
-        address_of("x", 64, nbytes=2**63 - 63)
+    with pytest.raises(BadParam, match="must have room for 72057594037927937 bytes"):
+        address_of("x", 64, nbytes=2**56 + 1)
     with pytest.raises(BadParam, match="must have room"):
         address_of("x", 2**64 - 1, nbytes=1)
 

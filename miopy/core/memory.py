@@ -30,7 +30,7 @@ _NATIVE = {
 }
 _NAMES = {dtype: name for name, dtype in _NATIVE.items()}
 _ALIGNMENT = {name: dtype.itemsize for name, dtype in _NATIVE.items()} | {"bfloat16": 2}
-_LAST = 2**63 - 1  # of the addresses that kernels compute with
+_LAST = 2**56 - 1  # no process has memory above, on any processor
 _first_byte: Callable[[Any], ctypes.c_char] = ctypes.c_char.from_buffer
 _address_of_object = ctypes.addressof
 
