@@ -41,11 +41,11 @@ def run_well(*command: str | Path, cwd: Path, **environment: str) -> str:
     return done.stdout
 
 
-def build(tool: str, *arguments: str | Path, cwd: Path) -> str:
+def build(tool: str, *arguments: str | Path, cwd: Path, **environment: str) -> str:
     """Run a compiler or the like, found by name; it must succeed and not warn."""
     path = shutil.which(tool, path=TOOLS)
     assert path, f"{tool} is not installed; these tests need it"
-    return run_well(path, *arguments, cwd=cwd, PATH=TOOLS)
+    return run_well(path, *arguments, cwd=cwd, PATH=TOOLS, **environment)
 
 
 def compile_client(name: str, folder: Path, sdk: Path = SDK) -> Path:
@@ -56,3 +56,13 @@ def compile_client(name: str, folder: Path, sdk: Path = SDK) -> Path:
     cflags, libs = shlex.split(answers["cflags"]), shlex.split(answers["libs"])
     build(*STANDARDS[source.suffix], *FLAGS, *cflags, source, "-o", program, *libs, cwd=folder)
     return program
+
+
+def make_client(name: str, folder: Path, question: str, **environment: str) -> Path:
+    """Build a source by a Makefile that asks a command for the flags, as many projects do."""
+    source = SOURCES / name
+    compiler = " ".join([*STANDARDS[source.suffix], *FLAGS])
+    rule = f"{source.stem}: {source}\n\t@{compiler} $< $(shell {question}) -o $@\n"
+    (folder / "Makefile").write_text(rule)
+    build("make", cwd=folder, **environment)
+    return folder / source.stem

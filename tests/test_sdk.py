@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from clients import FLAGS, SDK, SOURCES, build, run_well
+from clients import SDK, SOURCES, build, make_client, run_well
 
 import miopy
 from miopy import config_command
@@ -103,12 +103,10 @@ def test_cmake_finds_either_spelling_and_checks_versions(tmp_path: Path) -> None
     assert (tmp_path / "build/found").read_text() == f"{version} {SDK}/include"
 
 
-def test_pkg_config_gives_flags_that_work(tmp_path: Path) -> None:
-    package = SDK / "lib/pkgconfig/miopen.pc"
-    flags = shlex.split(build("pkg-config", "--cflags", "--libs", package, cwd=tmp_path))
-    program = tmp_path / "rnn_benchmark"
-    source = SOURCES / "rnn_benchmark.cpp"
-    build("c++", *FLAGS, source, *flags, "-o", program, cwd=tmp_path)
+def test_pkg_config_tells_a_makefile_flags_that_work(tmp_path: Path) -> None:
+    found = {"PKG_CONFIG_PATH": str(SDK / "lib/pkgconfig")}
+    question = "pkg-config --cflags --libs miopen"
+    program = make_client("rnn_benchmark.cpp", tmp_path, question, **found)
     assert "lstm" in run_well(program, *SHAPE, cwd=tmp_path)
 
 
