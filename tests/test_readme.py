@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +11,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-BLOCKS = re.findall(r"^```python\n(.*?)^```", (ROOT / "README.md").read_text(), re.M | re.S)
+README = (ROOT / "README.md").read_text()
+BLOCKS = re.findall(r"^```python\n(.*?)^```", README, re.M | re.S)
 
 
 @pytest.mark.parametrize("block", BLOCKS)
@@ -20,6 +22,17 @@ def test_a_python_block_runs(block):
 
 def test_there_is_a_python_block():
     assert BLOCKS
+
+
+def test_the_c_block_builds_and_runs(tmp_path):
+    (source,) = re.findall(r"^```c\n(.*?)^```", README, re.M | re.S)
+    (commands,) = re.findall(r"^```sh\n(cc .*?)^```", README, re.M | re.S)
+    config = shlex.join([sys.executable, "-m", "miopy.config_command"])
+    (tmp_path / "sizes.c").write_text(source)
+    script = f"set -e\nmiopy-config() {{ {config} $@; }}\n{commands}"
+    out = subprocess.check_output(["bash", "-c", script], cwd=tmp_path, text=True)
+    nbytes = 4 * (4 * 64 * (32 + 64) + 2 * 4 * 64)
+    assert re.fullmatch(rf"{nbytes} bytes of weights, \d+ of reserve\n", out)
 
 
 def test_the_support_table_is_what_runs():
