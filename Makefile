@@ -8,7 +8,8 @@ RUN := $(VENV)/bin/python
 BUILD_INPUTS := pyproject.toml setup.py $(wildcard tools/build_*.py) miopy/core/cells.py \
                 $(shell find include miopy/capi -type f) \
                 $(shell find miopy/kernels -name '*.[ch]' -o -name '*.inc' ! -name cells.inc)
-C_FILES := $(shell find include miopy/capi miopy/kernels tests -name '*.[ch]' -o -name '*.inc' ! -name cells.inc)
+C_FILES := $(shell find include miopy/capi miopy/kernels tests -name '*.[ch]' -o -name '*.cpp' \
+                 -o -name '*.inc' ! -name cells.inc)
 
 .DELETE_ON_ERROR:
 .PHONY: help demo test lint format test-peers bench build clean
