@@ -8,6 +8,7 @@ import subprocess
 import threading
 from collections.abc import Iterator
 
+import cffi
 import numpy as np
 import pytest
 from c_library import (
@@ -94,6 +95,29 @@ def test_c_and_python_share_objects(library: ctypes.CDLL) -> None:
     assert library.miopenGetTensorDescriptorSize(number, ctypes.addressof(length)) == SUCCESS
     assert library.miopenGetTensorDescriptor(number, None, ctypes.addressof(dims), None) == SUCCESS
     assert (length.value, dims.value) == (1, 7)
+
+
+def test_cffi_opens_it_without_a_compiler(library: ctypes.CDLL) -> None:
+    ffi = cffi.FFI()
+    ffi.cdef(
+        """
+        int miopenCreateTensorDescriptor(void **);
+        int miopenSetTensorDescriptor(void *, int, int, const int *, const int *);
+        int miopenGetTensorNumBytes(void *, size_t *);
+        int miopenDestroyTensorDescriptor(void *);
+        """
+    )
+    opened = ffi.dlopen(str(LIBRARY))
+    descriptor, nbytes = ffi.new("void **"), ffi.new("size_t *")
+    assert opened.miopenCreateTensorDescriptor(descriptor) == SUCCESS
+    shape = descriptor[0], miopen.miopenHalf, 2, [3, 5], ffi.NULL
+    assert opened.miopenSetTensorDescriptor(*shape) == SUCCESS
+    assert opened.miopenGetTensorNumBytes(descriptor[0], nbytes) == SUCCESS
+    assert nbytes[0] == 30
+    # The same objects as those of ctypes.
+    address = int(ffi.cast("uintptr_t", descriptor[0]))
+    assert library.miopenDestroyTensorDescriptor(address) == SUCCESS
+    assert opened.miopenDestroyTensorDescriptor(descriptor[0]) == BAD_PARM
 
 
 def test_an_object_of_python_gets_a_number(library: ctypes.CDLL) -> None:
