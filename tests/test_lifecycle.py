@@ -111,6 +111,18 @@ assert statuses == [0] * 9, statuses
     assert (done.returncode, done.stderr) == (0, "")
 
 
+def test_attributes_of_capsules_do_not_stop_the_first_call(tmp_path: Path) -> None:
+    code = """
+import datetime
+for _ in range(100):
+    getattr(datetime.datetime_CAPI, "attribute", None)
+from c_library import create, load
+create(load())
+"""
+    done = python(code, tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_a_fork_of_python_can_call(tmp_path: Path) -> None:
     code = """
 import os
