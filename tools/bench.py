@@ -28,7 +28,7 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-AGREE = 1e-3  # float32 over up to 200 steps; a wrong result is off by far more
+AGREE = 1e-2  # relu's kinks allow for 3e-3 in float32; a wrong result is off by far more
 
 
 def interleaved(jobs: list[Callable[[], object]], budget: float) -> list[list[float]]:
@@ -37,7 +37,7 @@ def interleaved(jobs: list[Callable[[], object]], budget: float) -> list[list[fl
     for job in jobs:
         job()
     end = time.perf_counter() + budget
-    while time.perf_counter() < end or len(times[0]) < 5:
+    while time.perf_counter() < end or len(times[0]) < 3:
         for job, mine in zip(jobs, times, strict=True):
             start = time.perf_counter()
             job()
@@ -127,11 +127,12 @@ def plot(records: list[dict], about: dict[str, object], path: Path) -> None:
     for i, mode in enumerate(modes):
         rows = [row for row in records if row["mode"] == mode]
         places = [shapes.index(row["shape"]) + (i - (len(modes) - 1) / 2) * height for row in rows]
-        axes.barh(places, [1 / row["ratio"] for row in rows], height, label=mode)
+        axes.barh(places, [1 / row["ratio"] - 1 for row in rows], height, left=1, label=mode)
     axes.axvline(1, color="black", linewidth=1)
     axes.set_yticks(range(len(shapes)), shapes)
     axes.invert_yaxis()
     axes.set_xscale("log", base=2)
+    axes.xaxis.set_major_formatter("{x:g}")
     axes.set_xlabel("speed-up over torch (1: equal)")
     axes.set_title(f"{about['cpu']}, {about['threads']} threads, {about['date']}")
     axes.legend()

@@ -140,10 +140,13 @@ def entry(function: Callable[P, R]) -> Callable[P, R]:
 
     @functools.wraps(function)
     def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
+        given = len(args)
         try:
             for position, name, kind, optional in parameters:
-                if position < len(args):
+                if position < given:
                     value = args[position]
+                    if value.__class__ is kind and value.alive:  # what it nearly always is
+                        continue
                 elif name in kwargs:
                     value = kwargs[name]
                 else:
