@@ -1,0 +1,86 @@
+"""What the CUDA backend asks of a GPU: memory, kernels, products, streams, graphs.
+
+CuPy answers in production (`cuda_cupy.py`); the tests answer with an emulator on host memory, so
+that the backend itself runs without a GPU. Streams are addresses, 0 for the default stream; all work
+is asynchronous and in stream order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from .cuda_source import Source
+
+
+@dataclass(frozen=True)
+class Calls:
+    """Addresses and numbers for `device_calls` of kernels/cuda/calls.h.
+
+    types, computes   of cuBLAS or hipBLAS, for float32, float16, bfloat16 and float64
+    """
+
+    launch: int
+    gemm: int
+    blas: int
+    no_transpose: int
+    transpose: int
+    algorithm: int
+    types: tuple[int, int, int, int]
+    computes: tuple[int, int, int, int]
+    most_blocks: int
+
+
+class Block(Protocol):
+    """Device memory, given back when the last reference is dropped."""
+
+    address: int
+
+
+class Graph(Protocol):
+    def launch(self, stream: int) -> None:
+        """Replay what was captured, on any stream."""
+
+
+class Timer(Protocol):
+    def stop(self) -> float:
+        """Milliseconds that the stream has worked since the timer began; waits for them."""
+
+
+class Device(Protocol):
+    """One device, as one handle uses it.
+
+    memory   where its addresses lie, as `core.memory` calls it: "cuda" or, emulated, "host"
+    calls    what launches kernels and products
+    """
+
+    memory: str
+    calls: Calls
+
+    def load(self, source: Source) -> dict[str, int]:
+        """The source's kernels, compiled once per process and kept on disk: name to function."""
+
+    def allocate(self, nbytes: int, stream: int) -> Block:
+        """Memory for use on one stream. Raises OutOfMemory."""
+
+    def copy(self, to: int, source: int, nbytes: int, stream: int) -> None:
+        """Between any two addresses, on the host or the device; areas may not overlap."""
+
+    def use_stream(self, stream: int) -> None:
+        """Let products run on this stream, with a workspace of their own."""
+
+    def wait(self, stream: int, other: int) -> None:
+        """Let later work on `stream` wait for what is on `other` so far."""
+
+    def synchronize(self, stream: int) -> None:
+        """Return when the stream's work is done."""
+
+    def timer(self, stream: int) -> Timer: ...
+
+    def is_capturing(self, stream: int) -> bool:
+        """Whether the caller is capturing this stream into a graph."""
+
+    def begin_capture(self) -> int:
+        """A stream of the device's own whose work is recorded, not run, until end_capture."""
+
+    def end_capture(self) -> Graph: ...

@@ -1,0 +1,23 @@
+/* How the host reaches a device: two functions of its libraries and their numbers. */
+
+/* cuLaunchKernel, hipModuleLaunchKernel. */
+typedef int launch_function(void *function, unsigned int grid_x, unsigned int grid_y,
+                            unsigned int grid_z, unsigned int block_x, unsigned int block_y,
+                            unsigned int block_z, unsigned int shared_nbytes, void *stream,
+                            void **arguments, void **extra);
+
+/* cublasGemmEx, hipblasGemmEx: C = alpha op(A) op(B) + beta C, all by columns. */
+typedef int gemm_function(void *blas, int op_a, int op_b, int m, int n, int k, const void *alpha,
+                          const void *a, int a_type, int lda, const void *b, int b_type, int ldb,
+                          const void *beta, void *c, int c_type, int ldc, int compute,
+                          int algorithm);
+
+/* Arrays are indexed by the storage numbers of target.h, F32 to F64. */
+typedef struct {
+    launch_function *launch;
+    gemm_function *gemm;
+    void *blas, *stream;
+    int no_transpose, transpose, algorithm;
+    int type[4], compute[4];
+    int most_blocks; /* of a grid; kernels stride over what is left */
+} device_calls;

@@ -1,0 +1,43 @@
+/* step.h: what the kernels of one recurrent step are given, by value.
+ *
+ * All pointers are to device memory; NULL only where it says so. `rows` sequences take part in the
+ * step, the longest first; each array begins at the step's first row. G counts gates, P planes, V
+ * saved planes; gates lie in the layout's order. Strides (`*_row`) are in elements. */
+#ifndef MIOPY_STEP_H
+#define MIOPY_STEP_H
+
+#include "target.h"
+
+typedef struct {
+    void *output, *y;           /* storage (rows, H), strided; y NULL: no second copy */
+    void *cells, *saved;        /* real (rows, H), storage (rows, V, H); NULL in inference */
+    void *h, *c;                /* real (batch, H), read and overwritten; c NULL without one */
+    const void *x_products;     /* real (rows, G, H); NULL: every gate gets x itself */
+    const void *x;              /* storage (rows, H), strided; only if x_products is NULL */
+    const void *h_products;     /* real (h_rows, G, H); the other rows have none */
+    const void *input_bias;     /* storage (G, H), gates strided; NULL: none */
+    const void *recurrent_bias; /* likewise */
+    int64_t output_row, y_row, x_row, bias_gate;
+    int64_t rows, h_rows, hidden_size;
+} forward_step;
+
+/* The step of backward data. Rows up to product_rows took part in the step handled before; those
+ * from `rows` on have ended with it: they only add their product to dh. */
+typedef struct {
+    void *dgates;         /* storage (rows, P, H), rows strided */
+    void *dh, *dc;        /* real (batch, H), read and overwritten; dc NULL without c */
+    const void *dy;       /* storage (rows, H), strided; may stand where dgates is written */
+    const void *mask;     /* bytes (rows, H), strided: dy counts mask * scale times; NULL: once */
+    const void *products; /* real (product_rows, H): what the step before passed on to dh */
+    const void *output, *cells; /* as forward wrote them, */
+    const void *saved;          /* for this step, */
+    const void *output_before;  /* and rows [0, before_rows) of the step that forward ran before; */
+    const void *cells_before;   /* the other rows started from */
+    const void *hx, *cx;        /* storage (batch, H); NULL: zeros */
+    const int64_t *order;       /* row b of hx and cx is order[b]; NULL: b */
+    int64_t dgates_row, dy_row, mask_row, output_row;
+    int64_t rows, before_rows, product_rows, hidden_size;
+    double scale;
+} backward_step;
+
+#endif
