@@ -1,14 +1,14 @@
 """What the CUDA backend asks of a GPU: memory, kernels, products, streams, graphs.
 
 CuPy answers in production (`cuda_cupy.py`); the tests answer with an emulator on host memory, so
-that the backend itself runs without a GPU. Streams are addresses, 0 for the default stream; all work
+that the backend itself runs without a GPU. Streams are addresses, 0 for the default one; all work
 is asynchronous and in stream order.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 from .cuda_source import Source
 

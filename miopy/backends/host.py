@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -101,7 +102,8 @@ class Scratch:
 class HostBackend:
     """One pool of threads and one block of scratch; calls on it run one after the other."""
 
-    name = "host"
+    name = memory = "host"
+    stream = None
 
     def __init__(self) -> None:
         created = lib.pool_create(num_threads(), BUILDS.index(build()))
@@ -127,6 +129,16 @@ class HostBackend:
             self._scratch.allocator = allocator
             self._scratch.deallocator = deallocator
             self._scratch.context = context
+
+    def set_stream(self, stream: Any) -> None:
+        """There are no streams: a call returns when its work is done."""
+
+    def wait_for(self, stream: int) -> None:
+        """There is nothing to wait for."""
+
+    def timer(self) -> Callable[[], float]:
+        start = time.perf_counter()
+        return lambda: (time.perf_counter() - start) * 1e3
 
     def close(self) -> None:
         """Give scratch back to its allocator; the backend may be used again."""

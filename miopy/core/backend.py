@@ -62,9 +62,32 @@ class Layer:
 
 
 class Backend(Protocol):
-    """A device. One instance serves one handle."""
+    """A device. One instance serves one handle.
+
+    memory   where its addresses lie: HOST or CUDA of `core.memory`
+    stream   the address of the stream its work is put on, 0 for the default one; None on the host,
+             where a call returns when its work is done
+    """
 
     name: str
+    memory: str
+    stream: int | None
+
+    def set_stream(self, stream: Any) -> None:
+        """Put later work on a stream: an address, an object that stands for one, or None.
+
+        Raises BadParam for anything else; the host has no streams and takes all.
+        """
+
+    def wait_for(self, stream: int) -> None:
+        """Let later work wait for what is on another stream so far."""
+
+    def timer(self) -> Callable[[], float]:
+        """Begin to measure: the answer waits for the work put on the stream since, and gives the
+        milliseconds that it took."""
+
+    def close(self) -> None:
+        """Give scratch back to its allocator; the backend may be used again."""
 
     def set_allocator(
         self,

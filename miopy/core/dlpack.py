@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 from typing import Any, NamedTuple
 
-CPU, CUDA, CUDA_HOST, CUDA_MANAGED = 1, 2, 3, 13
+CPU, CUDA, CUDA_HOST, ROCM, CUDA_MANAGED = 1, 2, 3, 10, 13
 _READ_ONLY = 1
 _KINDS = {0: "int", 1: "uint", 2: "float", 4: "bfloat", 5: "complex", 6: "bool"}
 
@@ -49,6 +49,11 @@ _get_pointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
 _get_pointer.restype = ctypes.c_void_p
 
 
+def _stream_number(stream: int, device_type: int) -> int:
+    """As the protocol has it: CUDA's legacy default stream is 1, ROCm's is 0."""
+    return stream if stream or device_type == ROCM else 1
+
+
 class Export(NamedTuple):
     """A tensor in memory. Strides are in elements, None when row-major without gaps."""
 
@@ -61,12 +66,18 @@ class Export(NamedTuple):
     device_type: int
 
 
-def read(exporter: Any) -> Export:
-    """The memory behind `exporter.__dlpack__()`. What the exporter raises passes through."""
+def read(exporter: Any, stream: int | None = None) -> Export:
+    """The memory behind `exporter.__dlpack__()`. What the exporter raises passes through.
+
+    stream   of a GPU, 0 for the default one: the exporter makes it wait for the contents
+    """
+    wanted: dict[str, Any] = {}
+    if stream is not None and exporter.__dlpack_device__()[0] in (CUDA, ROCM, CUDA_MANAGED):
+        wanted["stream"] = _stream_number(stream, exporter.__dlpack_device__()[0])
     try:
-        capsule = exporter.__dlpack__(max_version=(1, 0), copy=False)
+        capsule = exporter.__dlpack__(max_version=(1, 0), copy=False, **wanted)
     except TypeError:  # an exporter from before DLPack 1.0
-        capsule = exporter.__dlpack__()
+        capsule = exporter.__dlpack__(**wanted)
     writable = True
     if _is_valid(capsule, b"dltensor_versioned"):
         versioned = _Versioned.from_address(_get_pointer(capsule, b"dltensor_versioned"))

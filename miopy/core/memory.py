@@ -11,7 +11,7 @@ import ctypes
 import math
 from collections.abc import Callable, Iterable, Sequence
 from operator import itemgetter
-from typing import Any, NamedTuple, overload
+from typing import Any, NamedTuple, Protocol, overload
 
 import numpy as np
 
@@ -19,11 +19,13 @@ from ..errors import BadParam
 from . import dlpack
 
 _KINDS = "must be an address or an object that exposes its memory (NumPy, DLPack, buffer)"
+HOST, CUDA = "host", "cuda"
 _DLPACK_DEVICES = {
-    dlpack.CPU: ("host",),
-    dlpack.CUDA: ("cuda",),
-    dlpack.CUDA_HOST: ("host", "cuda"),
-    dlpack.CUDA_MANAGED: ("host", "cuda"),
+    dlpack.CPU: (HOST,),
+    dlpack.CUDA: (CUDA,),
+    dlpack.CUDA_HOST: (HOST, CUDA),
+    dlpack.CUDA_MANAGED: (HOST, CUDA),
+    dlpack.ROCM: (CUDA,),
 }
 _NATIVE = {
     name: np.dtype(name) for name in ("float32", "float16", "float64", "int8", "int32", "int64")
@@ -44,6 +46,34 @@ class _Memory(NamedTuple):
     writable: bool
     contiguous: bool
     devices: tuple[str, ...]
+    stream: int | None = None  # to wait for before the memory is read
+
+
+class Location(Protocol):
+    """Where a call's memory must be: a backend.
+
+    memory   HOST or CUDA
+    stream   the address of the stream that will use it, 0 for the default one; None on the host
+    """
+
+    memory: str
+
+    @property
+    def stream(self) -> int | None: ...
+
+    def wait_for(self, stream: int) -> None:
+        """Let later work wait for what is on another stream so far."""
+
+
+class _HostLocation:
+    memory = HOST
+    stream = None
+
+    def wait_for(self, stream: int) -> None:
+        """There is nothing to wait for."""
+
+
+HOST_LOCATION = _HostLocation()
 
 
 @overload
@@ -54,7 +84,7 @@ def address_of(
     nbytes: int,
     dtype: str | None = ...,
     writable: bool = ...,
-    device: str = ...,
+    location: Location = ...,
 ) -> int: ...
 
 
@@ -67,7 +97,7 @@ def address_of(
     dtype: str | None = ...,
     writable: bool = ...,
     optional: bool,
-    device: str = ...,
+    location: Location = ...,
 ) -> int | None: ...
 
 
@@ -79,15 +109,16 @@ def address_of(
     dtype: str | None = None,
     writable: bool = False,
     optional: bool = False,
-    device: str = "host",
+    location: Location = HOST_LOCATION,
 ) -> int | None:
-    """The address of a data argument's memory on `device` ("host" or "cuda"), None for NULL.
+    """The address of a data argument's memory, None for NULL.
 
     nbytes     bytes that it must hold at least
     dtype      name of the element type that it must have, None for any; raw bytes (bytes,
                bytearray, ctypes characters) always pass
     writable   whether read-only memory is refused
     optional   whether None is accepted
+    location   where the memory must be, and the stream that will use it
 
     An integer must be positive, nothing else is known of it. Any other object must be contiguous in
     row-major order. Raises BadParam.
@@ -101,7 +132,7 @@ def address_of(
         and value.nbytes >= nbytes > 0
         and (value.dtype.kind in "uif" if dtype is None else value.dtype is _NATIVE.get(dtype))
         and value.flags.carray
-        and device == "host"
+        and location.memory == HOST
     ):
         return _address_of_object(_first_byte(value))
     if value is None:
@@ -114,19 +145,21 @@ def address_of(
         if value > _LAST - nbytes:
             raise BadParam(argument, f"must have room for {nbytes} bytes", value)
         return int(value)
-    memory = _memory(argument, value)
-    _check(argument, memory, nbytes, dtype, writable, device)
+    memory = _memory(argument, value, location)
+    _check(argument, memory, nbytes, dtype, writable, location.memory)
+    if memory.stream is not None:
+        location.wait_for(memory.stream)
     if not memory.address and not optional:  # as DLPack gives a tensor without elements
         raise BadParam(argument, "must not be NULL")
     return memory.address or None
 
 
 def _check(
-    argument: str, memory: _Memory, nbytes: int, dtype: str | None, writable: bool, device: str
+    argument: str, memory: _Memory, nbytes: int, dtype: str | None, writable: bool, kind: str
 ) -> None:
-    if device not in memory.devices:
-        place = " or ".join(memory.devices) or "another device"
-        raise BadParam(argument, f"must be memory of the backend {device!r}, this is on {place}")
+    if kind not in memory.devices:
+        found = " or ".join(memory.devices) or "another device"
+        raise BadParam(argument, f"must be memory of the backend {kind!r}, this is on {found}")
     if dtype is not None and memory.dtype not in (None, dtype):
         raise BadParam(argument, f"must have elements of type {dtype}", memory.dtype)
     if not memory.contiguous:
@@ -138,7 +171,7 @@ def _check(
     check_alignment(argument, memory.address, _ALIGNMENT.get(dtype or "raw", 1))
 
 
-def _memory(argument: str, value: Any) -> _Memory:
+def _memory(argument: str, value: Any, location: Location) -> _Memory:
     """What `value` exposes, asked in the order of cost."""
     try:
         if isinstance(value, np.ndarray):
@@ -149,12 +182,14 @@ def _memory(argument: str, value: Any) -> _Memory:
             pass
         else:
             return _of_buffer(view)
-        for name, device in (("__array_interface__", "host"), ("__cuda_array_interface__", "cuda")):
-            interface = getattr(value, name, None)
-            if isinstance(interface, dict):
-                return _of_interface(interface, device)
+        interface = getattr(value, "__array_interface__", None)
+        if isinstance(interface, dict):
+            return _of_interface(interface, HOST)
         if hasattr(value, "__dlpack__"):
-            return _of_dlpack(dlpack.read(value))
+            return _of_dlpack(dlpack.read(value, location.stream))
+        interface = getattr(value, "__cuda_array_interface__", None)
+        if isinstance(interface, dict):
+            return _of_interface(interface, CUDA)
     except (AttributeError, BufferError, RuntimeError, TypeError, ValueError) as error:
         raise BadParam(argument, f"must expose its memory: {error}") from error
     raise BadParam(argument, _KINDS, type(value).__name__)
@@ -169,7 +204,7 @@ def _of_array(array: np.ndarray) -> _Memory:
         _name(array.dtype),
         array.flags.writeable,
         array.flags.c_contiguous,
-        ("host",),
+        (HOST,),
     )
 
 
@@ -185,8 +220,9 @@ def _of_buffer(view: memoryview) -> _Memory:
     return memory._replace(dtype=None) if view.format.lstrip("@=<>") in ("B", "c") else memory
 
 
-def _of_interface(interface: dict[str, Any], device: str) -> _Memory:
-    """Version 3 of the array interface, NumPy's or Numba's."""
+def _of_interface(interface: dict[str, Any], kind: str) -> _Memory:
+    """Version 3 of the array interface, NumPy's or Numba's; the latter may name a stream on which
+    the contents are still being written: 1 and 2 are the default streams, None needs no waiting."""
     address, read_only = interface["data"]
     dtype = np.dtype(interface["typestr"])
     shape, strides = interface["shape"], interface.get("strides")
@@ -196,7 +232,8 @@ def _of_interface(interface: dict[str, Any], device: str) -> _Memory:
         _name(dtype),
         not read_only,
         _is_dense(shape, strides, dtype.itemsize),
-        (device,),
+        (kind,),
+        interface.get("stream") if kind == CUDA else None,
     )
 
 

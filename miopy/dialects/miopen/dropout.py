@@ -13,7 +13,7 @@ import sys
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ...core.memory import Span, address_of, check_alignment
+from ...core.memory import HOST_LOCATION, Span, address_of, check_alignment
 from ...errors import BadParam, BufferTooSmall
 from .entry import check_integer, entry
 from .handle import Handle, timed
@@ -185,7 +185,7 @@ def _described(
         states,
         nbytes=nbytes,
         writable=writable,
-        device=handle.backend.name if handle else "host",
+        location=handle.backend if handle else HOST_LOCATION,
     )
     check_alignment("states", address, STATE_ALIGNMENT)
     try:
@@ -305,7 +305,7 @@ def _mask(
         nbytes=declared,
         writable=written and not descriptor.use_mask,
         optional=True,
-        device=handle.backend.name,
+        location=handle.backend,
     )
 
 

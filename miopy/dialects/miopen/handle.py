@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeVar
@@ -52,9 +51,9 @@ def timed(function: Function) -> Function:
     def wrapper(handle: Handle, *args: Any, **kwargs: Any) -> Any:
         if not handle.profiling:
             return function(handle, *args, **kwargs)
-        start = time.perf_counter()
+        elapsed = handle.backend.timer()
         result = function(handle, *args, **kwargs)
-        handle.kernel_time = (time.perf_counter() - start) * 1e3
+        handle.kernel_time = elapsed()
         return result
 
     return wrapper  # type: ignore[return-value]
@@ -88,9 +87,11 @@ def miopenCreate() -> Handle:
 def miopenCreateWithStream(stream: Any) -> Handle:
     """A handle on a stream: an address or an object that stands for one, None for the default.
 
-    The stream is stored as it is, neither checked nor owned.
+    The stream is not owned. Without a GPU it is stored as it is.
     """
-    return Handle(stream=stream)
+    handle = Handle(stream=stream)
+    handle.backend.set_stream(stream)
+    return handle
 
 
 @entry
@@ -104,7 +105,11 @@ def miopenDestroy(handle: Handle | None) -> None:
 
 @entry
 def miopenSetStream(handle: Handle, streamID: Any) -> None:
-    """Make later calls run on this stream, stored as it is."""
+    """Make later calls run on this stream: an address, CuPy's or PyTorch's object, or None.
+
+    Without a GPU it is stored as it is.
+    """
+    handle.backend.set_stream(streamID)
     handle.stream = streamID
 
 

@@ -68,7 +68,7 @@ def operand(
         nbytes=descriptor.nbytes,
         dtype=dtype,
         writable=writable,
-        device=handle.backend.name,
+        location=handle.backend,
     )
     if not lengths:
         raise BadParam(argument, "must have a descriptor that was set")

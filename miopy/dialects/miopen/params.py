@@ -224,19 +224,19 @@ def _get(
     if value is None:
         _fill(descriptor, place)
         return
-    device, nbytes = handle.backend.name, place.nbytes
-    source = address_of("w", w, nbytes=place.buffer_nbytes, device=device)
+    backend, nbytes = handle.backend, place.nbytes
+    source = address_of("w", w, nbytes=place.buffer_nbytes, location=backend)
     target = address_of(
-        argument, value, nbytes=nbytes, dtype=place.dtype, writable=True, device=device
+        argument, value, nbytes=nbytes, dtype=place.dtype, writable=True, location=backend
     )
     _fill(descriptor, place)
     handle.backend.copy(target, source + place.offset_nbytes, nbytes)
 
 
 def _set(handle: Handle, place: Place, w: Any, argument: str, value: Any) -> None:
-    device, nbytes = handle.backend.name, place.nbytes
-    target = address_of("w", w, nbytes=place.buffer_nbytes, writable=True, device=device)
-    source = address_of(argument, value, nbytes=nbytes, dtype=place.dtype, device=device)
+    backend, nbytes = handle.backend, place.nbytes
+    target = address_of("w", w, nbytes=place.buffer_nbytes, writable=True, location=backend)
+    source = address_of(argument, value, nbytes=nbytes, dtype=place.dtype, location=backend)
     handle.backend.copy(target + place.offset_nbytes, source, nbytes)
 
 

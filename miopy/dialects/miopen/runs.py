@@ -24,7 +24,7 @@ class Arguments:
     """The data arguments of one call: each is checked as it is read, overlap at the end."""
 
     def __init__(self, handle: Handle, rnnDesc: RNNDescriptor) -> None:
-        self.device = handle.backend.name
+        self.location = handle.backend
         self.dtype = DATA_TYPES[rnnDesc.data_type].name
         self.itemsize = rnnDesc.itemsize
         self.outputs: list[Span] = []
@@ -34,7 +34,7 @@ class Arguments:
         """The address of a tensor that the call reads."""
         nbytes = elements * self.itemsize
         address = address_of(
-            name, value, nbytes=nbytes, dtype=self.dtype, optional=optional, device=self.device
+            name, value, nbytes=nbytes, dtype=self.dtype, optional=optional, location=self.location
         )
         self.inputs.append(Span(name, address, nbytes))
         return address
@@ -49,7 +49,7 @@ class Arguments:
             dtype=self.dtype,
             writable=True,
             optional=optional,
-            device=self.device,
+            location=self.location,
         )
         self.outputs.append(Span(name, address, nbytes))
         return address
@@ -62,7 +62,7 @@ class Arguments:
             nbytes=nbytes,
             writable=writable,
             optional=nbytes == 0,
-            device=self.device,
+            location=self.location,
         )
         check_alignment(name, address, OPAQUE_ALIGNMENT)
         (self.outputs if writable else self.inputs).append(Span(name, address, nbytes))
