@@ -16,7 +16,7 @@ PACKAGE = ROOT / "miopy"
 MAY_IMPORT = {
     "errors": (),
     "core": ("errors", "core"),
-    "backends": ("errors", "core.backend", "core.cells", "core.config"),
+    "backends": ("errors", "core.backend", "core.cells", "core.config", "backends.scratch"),
     "dialects": ("errors", "core", "backends"),
     "abi": ("errors",),
 }
@@ -52,7 +52,7 @@ SOURCES = sorted(
     for folder in ("miopy", "tests", "tools", "examples", "include")
     for pattern in ("*.py", "*.h", "*.c", "*.cpp", "*.inc")
     for path in (ROOT / folder).rglob(pattern)
-    if path.name != "_host.c" and "_sdk" not in path.parts  # generated, copied
+    if path.name not in ("_host.c", "_cuda.c") and "_sdk" not in path.parts  # generated, copied
 )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 from cffi import FFI
@@ -21,11 +22,11 @@ HOST = Path("miopy/kernels/host")
 FAMILIES = ("pool", "matrix", "recurrence", "rows", "dropout", "tensor")
 
 
-def declarations() -> str:
+def declarations(folder: Path, families: Iterable[str]) -> str:
     """The headers without preprocessor lines, in order."""
     lines = []
-    for family in FAMILIES:
-        text = (ROOT / HOST / f"{family}.h").read_text()
+    for family in families:
+        text = (ROOT / folder / f"{family}.h").read_text()
         lines += [line for line in text.splitlines() if not line.lstrip().startswith("#")]
     return "\n".join(lines)
 
@@ -50,7 +51,7 @@ def generate(path: Path, text: str) -> None:
 
 generate(ROOT / HOST / "cells.inc", cells())
 ffi = FFI()
-ffi.cdef(declarations())
+ffi.cdef(declarations(HOST, FAMILIES))
 ffi.set_source(
     "miopy.backends._host",
     "\n".join(f'#include "{family}.h"' for family in FAMILIES),

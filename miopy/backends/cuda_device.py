@@ -57,6 +57,12 @@ class Device(Protocol):
     memory: str
     calls: Calls
 
+    def __enter__(self) -> None:
+        """Make the device current for this thread; nests."""
+
+    def __exit__(self, *raised: object) -> None:
+        """Make current again what was."""
+
     def load(self, source: Source) -> dict[str, int]:
         """The source's kernels, compiled once per process and kept on disk: name to function."""
 

@@ -7,6 +7,7 @@ import os
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from ..core.cells import CELLS
 from ..errors import BadParam, OutOfMemory
 from . import host_elementwise
 from ._host import ffi, lib
+from .scratch import Scratch
 
 STORAGE = {"float32": 0, "float16": 1, "bfloat16": 2, "float64": 3}
 CELL_NUMBER = {name: number for number, name in enumerate(CELLS)}
@@ -29,6 +31,24 @@ def why_missing() -> str | None:
 
 def create() -> HostBackend:
     return HostBackend()
+
+
+@dataclass(frozen=True)
+class _Block:
+    """Memory from NumPy, for as long as this lives."""
+
+    array: np.ndarray[Any, Any]
+
+    @property
+    def address(self) -> int:
+        return self.array.ctypes.data
+
+
+def _allocate(nbytes: int) -> _Block:
+    try:
+        return _Block(np.empty(nbytes, np.uint8))
+    except MemoryError:
+        raise OutOfMemory("scratch", f"of {nbytes} bytes cannot be allocated") from None
 
 
 def num_threads() -> int:
@@ -57,48 +77,6 @@ def build() -> str:
     return asked
 
 
-class Scratch:
-    """Memory that outlives a call but not its contents: one block, grown on demand."""
-
-    def __init__(self) -> None:
-        self.allocator: Callable[[Any, int], int] | None = None
-        self.deallocator: Callable[[Any, int], None] | None = None
-        self.context: Any = None
-        self.block: Any = None  # an array, or the address that the allocator returned
-        self.start = 0
-        self.nbytes = 0
-
-    def address(self, nbytes: int) -> int:
-        """The aligned start of at least `nbytes`."""
-        if nbytes > self.nbytes:
-            self.release()
-            self._allocate(nbytes)
-        return self.start
-
-    def _allocate(self, nbytes: int) -> None:
-        size = nbytes + ALIGNMENT
-        if self.allocator is None:
-            try:
-                self.block = np.empty(size, np.uint8)
-            except MemoryError:
-                raise OutOfMemory("scratch", f"of {size} bytes cannot be allocated") from None
-            start = self.block.ctypes.data
-        else:
-            start = self.allocator(self.context, size)
-            if not start:
-                raise OutOfMemory("allocator", f"returned NULL for {size} bytes")
-            if not isinstance(start, (int, np.integer)):
-                raise BadParam("allocator", "must return an address", start)
-            self.block = start
-        self.start = -(-int(start) // ALIGNMENT) * ALIGNMENT
-        self.nbytes = nbytes
-
-    def release(self) -> None:
-        block, self.block, self.nbytes = self.block, None, 0
-        if self.deallocator is not None and block is not None:
-            self.deallocator(self.context, block)
-
-
 class HostBackend:
     """One pool of threads and one block of scratch; calls on it run one after the other."""
 
@@ -110,7 +88,7 @@ class HostBackend:
         if created == ffi.NULL:
             raise OutOfMemory("pool", "of threads cannot be allocated")
         self._pool = ffi.gc(created, lib.pool_destroy)
-        self._scratch = Scratch()
+        self._scratch = Scratch(_allocate, ALIGNMENT)
         self._locks: dict[int, threading.Lock] = {}
 
     @property
@@ -125,10 +103,7 @@ class HostBackend:
         context: Any,
     ) -> None:
         with self._lock:
-            self._scratch.release()
-            self._scratch.allocator = allocator
-            self._scratch.deallocator = deallocator
-            self._scratch.context = context
+            self._scratch.set_allocator(allocator, deallocator, context)
 
     def set_stream(self, stream: Any) -> None:
         """There are no streams: a call returns when its work is done."""
@@ -143,7 +118,7 @@ class HostBackend:
     def close(self) -> None:
         """Give scratch back to its allocator; the backend may be used again."""
         with self._lock:
-            self._scratch.release()
+            self._scratch.close()
 
     def _pointer(self, address: int | None) -> Any:
         return ffi.cast("void *", address or 0)

@@ -1,0 +1,251 @@
+"""The device in production: CuPy's memory, streams and compiler; cuBLAS or hipBLAS by address.
+
+CuPy refuses BLAS calls while a stream is captured and offers no way to launch from C, so the
+libraries it has loaded are called directly.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.util
+import os
+import weakref
+from functools import cache, lru_cache
+from typing import Any
+
+from ..errors import BadParam, DeviceError, OutOfMemory
+from .cuda_device import Calls
+from .cuda_source import Source
+
+NO_DRIVER = "no driver of a GPU is installed (libcuda.so.1, or /dev/kfd for ROCm)"
+NO_CUPY = "CuPy is not installed: install miopy[cuda12x] or miopy[cuda13x]"
+WORKSPACE_NBYTES = 32 << 20  # what cuBLAS wants from Hopper on
+BLOCKS_PER_MULTIPROCESSOR = 32
+MEMCPY_DEFAULT = 4  # the addresses say from where to where
+NO_REDUCED_PRECISION_SUMS = 16  # CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION
+
+
+def why_missing() -> str | None:
+    """None if a GPU can be used here, else the reason."""
+    if importlib.util.find_spec("cupy") is None:
+        return NO_CUPY
+    if not os.path.exists("/dev/kfd") and not _loads("libcuda.so.1"):
+        return NO_DRIVER
+    try:
+        import cupy
+
+        if cupy.cuda.runtime.getDeviceCount() == 0:
+            return "the driver sees no device"
+        _libraries()
+    except Exception as error:  # whatever CuPy, the driver or the loader has to say
+        return f"{type(error).__name__}: {error}"
+    return None
+
+
+def _loads(library: str) -> bool:
+    try:
+        ctypes.CDLL(library)
+    except OSError:
+        return False
+    return True
+
+
+def allows_tf32() -> bool:
+    """MIOPY_ALLOW_TF32: whether float32 products may round their factors to 11 bits."""
+    asked = os.environ.get("MIOPY_ALLOW_TF32", "0")
+    if asked not in ("0", "1"):
+        raise BadParam("MIOPY_ALLOW_TF32", "must be 0 or 1", asked)
+    return asked == "1"
+
+
+class _Blas:
+    """One of the two libraries, with the names and numbers that differ."""
+
+    def __init__(self, library: ctypes.CDLL, is_hip: bool) -> None:
+        prefix = "hipblas" if is_hip else "cublas"
+        suffix = "" if is_hip else "_v2"
+        self._library = library
+        self.is_hip = is_hip
+        self.create = getattr(library, f"{prefix}Create{suffix}")
+        self.destroy = getattr(library, f"{prefix}Destroy{suffix}")
+        self.set_stream = getattr(library, f"{prefix}SetStream{suffix}")
+        # Before ROCm 7, hipblasGemmEx had types of its own and _v2 those of HIP.
+        name = f"{prefix}GemmEx"
+        self.gemm = getattr(library, f"{name}_v2", None) if is_hip else None
+        self.gemm = self.gemm or getattr(library, name)
+        self.transposes = (111, 112) if is_hip else (0, 1)
+        self.algorithm = 160 if is_hip else -1
+        self.types = (0, 2, 14, 1)  # R_32F, R_16F, R_16BF, R_64F of both
+        single, tf32, double = (2, 6, 7) if is_hip else (68, 77, 70)
+        self.computes = (tf32 if allows_tf32() else single, single, single, double)
+
+    def handle(self) -> ctypes.c_void_p:
+        created = ctypes.c_void_p()
+        self.check(self.create(ctypes.byref(created)), "create a handle")
+        if not self.is_hip:
+            mode = self._library.cublasSetMathMode
+            self.check(mode(created, NO_REDUCED_PRECISION_SUMS), "set the math mode")
+        return created
+
+    def use_stream(self, handle: ctypes.c_void_p, stream: int, workspace: int) -> None:
+        """The workspace after the stream: setting the stream takes it back."""
+        self.check(self.set_stream(handle, ctypes.c_void_p(stream)), "set the stream")
+        if not self.is_hip:
+            size = ctypes.c_size_t(WORKSPACE_NBYTES)
+            give = self._library.cublasSetWorkspace_v2
+            self.check(give(handle, ctypes.c_void_p(workspace), size), "set the workspace")
+
+    def check(self, status: int, what: str) -> None:
+        if status:
+            raise DeviceError("BLAS", f"cannot {what}, status {status}")
+
+
+@lru_cache(maxsize=1)
+def _libraries() -> tuple[int, _Blas]:
+    """The address of the driver's launch function, and BLAS, of the versions that CuPy uses."""
+    import cupy
+
+    if cupy.cuda.runtime.is_hip:
+        driver = ctypes.CDLL("libamdhip64.so")
+        launch = driver.hipModuleLaunchKernel
+        blas = _Blas(ctypes.CDLL("libhipblas.so"), True)
+    else:
+        from cupy_backends.cuda.libs import cublas  # loads the library if nothing has
+
+        launch = ctypes.CDLL("libcuda.so.1").cuLaunchKernel
+        major = cublas.getVersion(cupy.cuda.device.get_cublas_handle()) // 10000
+        blas = _Blas(ctypes.CDLL(f"libcublas.so.{major}"), False)
+    return ctypes.cast(launch, ctypes.c_void_p).value or 0, blas
+
+
+@cache
+def _load(device: int, source: Source) -> dict[str, int]:
+    import cupy
+
+    module = cupy.RawModule(code=source.text, options=("-std=c++17",))
+    try:
+        return {name: module.get_function(name).kernel.ptr for name in source.kernels}
+    except cupy.cuda.compiler.CompileException as error:
+        raise DeviceError(source.name, f"does not compile: {error}") from error
+
+
+class CupyBlock:
+    """Memory of CuPy's pool, which gets it back in the order of the stream."""
+
+    def __init__(self, memory: Any) -> None:
+        self._memory = memory
+        self.address: int = memory.ptr
+
+
+class CupyTimer:
+    def __init__(self, stream: Any) -> None:
+        import cupy
+
+        self._stream = stream
+        self._start, self._stop = cupy.cuda.Event(), cupy.cuda.Event()
+        self._start.record(stream)
+
+    def stop(self) -> float:
+        import cupy
+
+        self._stop.record(self._stream)
+        self._stop.synchronize()
+        return cupy.cuda.get_elapsed_time(self._start, self._stop)
+
+
+class CupyGraph:
+    def __init__(self, graph: Any) -> None:
+        self._graph = graph
+
+    def launch(self, stream: int) -> None:
+        self._graph.launch(_stream(stream))
+
+
+def _stream(address: int) -> Any:
+    import cupy
+
+    return cupy.cuda.ExternalStream(address) if address else cupy.cuda.Stream.null
+
+
+class CupyDevice:
+    """The device that is current when the handle is created."""
+
+    memory = "cuda"
+
+    def __init__(self) -> None:
+        import cupy
+
+        self._runtime = cupy.cuda.runtime
+        self._id: int = self._runtime.getDevice()
+        self._left: list[int] = []
+        launch, self._blas = _libraries()
+        with self:
+            multiprocessors = cupy.cuda.Device(self._id).attributes["MultiProcessorCount"]
+            self._handle = self._blas.handle()
+            self._workspace = cupy.cuda.alloc(0 if self._blas.is_hip else WORKSPACE_NBYTES)
+            self._capturing = cupy.cuda.Stream(non_blocking=True)
+        weakref.finalize(self, self._blas.destroy, self._handle)
+        no_transpose, transpose = self._blas.transposes
+        self.calls = Calls(
+            launch=launch,
+            gemm=ctypes.cast(self._blas.gemm, ctypes.c_void_p).value or 0,
+            blas=self._handle.value or 0,
+            no_transpose=no_transpose,
+            transpose=transpose,
+            algorithm=self._blas.algorithm,
+            types=self._blas.types,
+            computes=self._blas.computes,
+            most_blocks=multiprocessors * BLOCKS_PER_MULTIPROCESSOR,
+        )
+
+    def __enter__(self) -> None:
+        """Make the device current for this thread, which may have none yet."""
+        self._left.append(self._runtime.getDevice())
+        self._runtime.setDevice(self._id)
+
+    def __exit__(self, *raised: object) -> None:
+        left = self._left.pop()
+        if left != self._id:
+            self._runtime.setDevice(left)
+
+    def load(self, source: Source) -> dict[str, int]:
+        return _load(self._id, source)
+
+    def allocate(self, nbytes: int, stream: int) -> CupyBlock:
+        import cupy
+
+        try:
+            with _stream(stream):
+                return CupyBlock(cupy.cuda.alloc(nbytes))
+        except cupy.cuda.memory.OutOfMemoryError as error:
+            raise OutOfMemory("scratch", f"of {nbytes} bytes cannot be allocated") from error
+
+    def copy(self, to: int, source: int, nbytes: int, stream: int) -> None:
+        self._runtime.memcpyAsync(to, source, nbytes, MEMCPY_DEFAULT, stream)
+
+    def use_stream(self, stream: int) -> None:
+        self._blas.use_stream(self._handle, stream, self._workspace.ptr)
+
+    def wait(self, stream: int, other: int) -> None:
+        import cupy
+
+        event = cupy.cuda.Event(disable_timing=True)
+        event.record(_stream(other))
+        _stream(stream).wait_event(event)
+
+    def synchronize(self, stream: int) -> None:
+        self._runtime.streamSynchronize(stream)
+
+    def timer(self, stream: int) -> CupyTimer:
+        return CupyTimer(_stream(stream))
+
+    def is_capturing(self, stream: int) -> bool:
+        """The default stream cannot be captured."""
+        return bool(stream) and bool(self._runtime.streamIsCapturing(stream))
+
+    def begin_capture(self) -> int:
+        self._capturing.begin_capture()
+        return self._capturing.ptr
+
+    def end_capture(self) -> CupyGraph:
+        return CupyGraph(self._capturing.end_capture())

@@ -1,0 +1,30 @@
+"""cffi build of `miopy.backends._cuda`: the loop over the steps that drives a device.
+
+It is plain C and needs no GPU, no CUDA toolkit and no driver: launch and gemm come as addresses.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from build_host import ROOT, declarations
+from cffi import FFI
+
+CUDA = Path("miopy/kernels/cuda")
+FAMILIES = ("calls", "steps", "masks")
+
+ffi = FFI()
+ffi.cdef(declarations(CUDA, FAMILIES))
+ffi.set_source(
+    "miopy.backends._cuda",
+    "\n".join(["#include <stdint.h>", *(f'#include "{family}.h"' for family in FAMILIES)]),
+    sources=[str(CUDA / "steps.c"), str(CUDA / "masks.c")],
+    include_dirs=[str(CUDA)],
+    extra_compile_args=["-O2", "-fvisibility=hidden", "-Wall"],
+    depends=[str(path.relative_to(ROOT)) for path in (ROOT / "miopy/kernels").glob("**/*.[ch]")],
+)
+
+if __name__ == "__main__":
+    os.chdir(ROOT)
+    ffi.compile(verbose=True)
