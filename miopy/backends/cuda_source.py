@@ -1,13 +1,35 @@
-"""Kernel sources for a device compiler."""
+"""Kernel sources for a device compiler: files of miopy/kernels, put together.
+
+A text has its definitions in front and the project's includes resolved. NVRTC, hiprtc and `clang
+-x hip` compile it as it is.
+"""
 
 from __future__ import annotations
 
+import functools
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
+
+from ..core.cells import CELLS
+
+KERNELS = Path(__file__).resolve().parent.parent / "kernels"
+STORAGE = {  # as target.h calls them
+    "float32": "F32",
+    "float16": "F16",
+    "bfloat16": "BF16",
+    "float64": "F64",
+    "int32": "I32",
+    "int8": "I8",
+    "int64": "I64",
+}
+FLOATING = tuple(STORAGE)[:4]
 
 
 @dataclass(frozen=True)
 class Source:
-    """A compilation unit, complete in itself: no include is left in it.
+    """A compilation unit, complete in itself: no include of the project is left in it.
 
     name      says what it is for, in messages and caches
     kernels   names of the kernels in it
@@ -16,3 +38,74 @@ class Source:
     name: str
     text: str
     kernels: tuple[str, ...]
+
+
+@functools.cache
+def recurrence(cell: str, dtype: str, position: tuple[int, ...]) -> Source:
+    """pointwise_forward and pointwise_backward of a cell.
+
+    position   where the layout keeps each gate of the cell, in the cell's order
+    """
+    record = CELLS[cell]
+    planes = (*position, *range(len(record.gates), record.num_planes))
+    defines = {
+        "GATES": len(record.gates),
+        "PLANES": record.num_planes,
+        "SAVED": len(record.saved),
+        "STATES": 2 if record.has_cell_state else 1,
+        "POSITION": _listed(planes),
+        "INPUT_PLANE": _listed(map(record.input_plane, range(len(record.gates)))),
+        "cell_forward": f"{cell}_forward",
+        "cell_backward": f"{cell}_backward",
+    }
+    name = f"{cell}_{dtype}_{''.join(map(str, position))}"
+    return _source(name, ("math.h", f"cells/{cell}.h", "pointwise.c"), defines, dtype)
+
+
+@functools.cache
+def storage(dtype: str) -> Source:
+    """All other kernels on elements of a type; for integers, those of tensor.c."""
+    files: tuple[str, ...] = ("tensor.c",)
+    if dtype in FLOATING:
+        files = ("states.c", "reduce.c", "dropout.c", "tensor.c", "tensor_op.c")
+    return _source(dtype, files, {}, dtype)
+
+
+@functools.cache
+def bytes_and_masks() -> Source:
+    """The kernels that know no type: rows of bytes, and dropout masks."""
+    return _source("bytes_and_masks", ("rows.c", "xorwow.c"), {}, None)
+
+
+def _listed(numbers: Iterable[int]) -> str:
+    return ", ".join(map(str, numbers))
+
+
+def _source(
+    name: str, files: tuple[str, ...], defines: Mapping[str, object], dtype: str | None
+) -> Source:
+    if dtype:
+        defines = {"STORAGE": STORAGE[dtype], **defines}
+    lines = [f"#define {name} {value}" for name, value in defines.items()]
+    included: set[str] = set()
+    for file in files:
+        lines += _resolved(file, included)
+    text = "\n".join(lines) + "\n"
+    suffix = f"_{STORAGE[dtype].lower()}" if dtype else ""
+    kernels = re.findall(r"^KERNEL (?:FN\()?(\w+)", text, re.MULTILINE)
+    return Source(name, text, tuple(f"{kernel}{suffix}" for kernel in kernels))
+
+
+def _resolved(file: str, included: set[str]) -> list[str]:
+    """The lines of a file under miopy/kernels with its includes in place; nothing twice."""
+    if file in included:
+        return []
+    included.add(file)
+    lines = [f'#line 1 "{file}"']
+    for number, line in enumerate((KERNELS / file).read_text().splitlines(), 1):
+        include = re.match(r'\s*#include "([\w/.]+)"', line)
+        if include:
+            lines += [*_resolved(include[1], included), f'#line {number + 1} "{file}"']
+        else:
+            lines.append(line)
+    return lines

@@ -19,7 +19,7 @@ _TYPES = {
     "float8_e5m2fnuz": 5,
     "int64": 6,
 }
-_OPERATIONS = ("add", "multiply", "minimum", "maximum")  # as numbered in kernels/tensor.c
+_OPERATIONS = ("add", "multiply", "minimum", "maximum")  # as numbered in kernels/tensor_op.c
 
 
 def _pointer(address: int) -> Any:

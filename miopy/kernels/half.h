@@ -1,4 +1,5 @@
-/* half.h: scalar conversions of the 16-bit storage types on the host, round to nearest even. */
+/* half.h: scalar conversions of the 16-bit storage types, round to nearest even. No arithmetic on
+ * subnormals of float, which GPUs may flush to zero. */
 #ifndef MIOPY_HALF_H
 #define MIOPY_HALF_H
 
@@ -23,8 +24,9 @@ INLINE float f32_of_f16(uint16_t half)
     uint32_t sign = (uint32_t)(half & 0x8000) << 16, rest = half & 0x7fff;
     if (rest >= 0x7c00) /* infinity or NaN: the exponent becomes all ones */
         return f32_of_bits(sign | 0x7f800000 | (rest & 0x3ff) << 13);
-    /* 2^112 moves the exponent from half's bias to float's and normalises subnormals. */
-    return f32_of_bits(bits_of_f32(f32_of_bits(rest << 13) * 0x1p112f) | sign);
+    if (rest < 0x400) /* subnormal: a multiple of 2^-24 */
+        return f32_of_bits(bits_of_f32((float)(int32_t)rest * 0x1p-24f) | sign);
+    return f32_of_bits(sign | ((rest << 13) + 0x38000000)); /* from half's bias to float's */
 }
 
 INLINE uint16_t f16_of_f32(float value)

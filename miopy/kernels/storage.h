@@ -1,9 +1,6 @@
 /* storage.h: `storage`, `real` and the conversions between them, for the STORAGE at hand.
  * Included once per storage type; no include guard. */
-#include "target.h"
-#if !defined(__CUDACC__) && !defined(__HIPCC__)
 #include "half.h"
-#endif
 
 #undef STORAGE_NAME
 #undef storage

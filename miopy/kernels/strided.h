@@ -23,10 +23,13 @@ typedef struct {
 INLINE int64_t start_of(int64_t row, walk_shape shape, walk_strides strides)
 {
     int64_t start = 0;
-    for (int dim = shape.dims - 1; dim >= 0; dim--) {
-        start += row % shape.length[dim] * strides.row[dim];
-        row /= shape.length[dim];
-    }
+    for (int dim = MAX_DIMS - 1; dim >= 0;
+         dim--) /* unrolled: a GPU then needs no array in memory */
+        if (dim < shape.dims) {
+            const int64_t above = quotient(row, shape.length[dim]);
+            start += (row - above * shape.length[dim]) * strides.row[dim];
+            row = above;
+        }
     return start;
 }
 

@@ -1,7 +1,7 @@
 /* target.h: the only file that knows what the kernels are compiled for.
  *
- * Portable kernels (kernels/<family>.c) are compiled once per storage type, by NVRTC for a GPU
- * or by the C compiler for the host. The compiling side defines STORAGE as one of the numbers
+ * Portable kernels (kernels/<family>.c) are compiled once per storage type, by NVRTC or hiprtc for
+ * a GPU or by the C compiler for the host. The compiling side defines STORAGE as one of the numbers
  * below. A kernel loads `storage`, computes in `real` and stores `storage`.
  *
  *     KERNEL FN(scale)(storage *y, int64_t n, real factor)
@@ -22,7 +22,17 @@
 #define I64 6
 
 #if defined(__CUDACC__) || defined(__HIPCC__)
-#define KERNEL extern "C" __global__ void
+#ifndef INT64_MAX /* no <stdint.h>: device compilers have none */
+typedef signed char int8_t;
+typedef unsigned char uint8_t;
+typedef unsigned short uint16_t;
+typedef int int32_t;
+typedef unsigned int uint32_t;
+typedef long long int64_t;
+typedef unsigned long long uint64_t;
+#endif
+/* Blocks are of up to 256 threads, grids of one dimension, of any size. */
+#define KERNEL extern "C" __global__ void __launch_bounds__(256)
 #define INLINE static __device__ __forceinline__
 #define EACH(i, n)                                                                     \
     for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < (int64_t)(n); \
@@ -34,6 +44,12 @@
 #define INLINE static inline __attribute__((always_inline, unused))
 #define EACH(i, n) for (int64_t i = 0; i < (int64_t)(n); i++)
 #endif
+
+/* a / b for a >= 0, b > 0: a GPU divides 32 bits several times as fast as 64. */
+INLINE int64_t quotient(int64_t a, int64_t b)
+{
+    return (a | b) >> 32 ? a / b : (int64_t)((uint32_t)a / (uint32_t)b);
+}
 
 /* FN(scale) is scale_f32, scale_f16, ... */
 #define FN__(name, type) name##_##type

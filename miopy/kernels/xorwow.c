@@ -40,13 +40,14 @@ INLINE uint32_t xorshift(uint32_t oldest, uint32_t newest)
 
 INLINE void multiply(uint32_t y[WORDS], const xorwow_matrix *matrix, const uint32_t x[WORDS])
 {
-    for (int word = 0; word < WORDS; word++)
-        y[word] = 0;
+    uint32_t sum[WORDS] = {0};
     for (int n = 0; n < NIBBLES; n++) {
         const uint32_t *image = matrix->image[n][x[n / 8] >> n % 8 * 4 & 15];
         for (int word = 0; word < WORDS; word++)
-            y[word] ^= image[word];
+            sum[word] ^= image[word];
     }
+    for (int word = 0; word < WORDS; word++)
+        y[word] = sum[word];
 }
 
 /* Given the images of 1, 2, 4 and 8, fill in those of their sums. */
@@ -64,8 +65,9 @@ KERNEL xorwow_step(xorwow_matrix *matrix)
 {
     EACH(n, NIBBLES) {
         for (int bit = 0; bit < 4; bit++) {
-            uint32_t x[WORDS] = {0}, *image = matrix->image[n][1 << bit];
-            x[n / 8] = (uint32_t)1 << (n % 8 * 4 + bit);
+            uint32_t x[WORDS], *image = matrix->image[n][1 << bit];
+            for (int word = 0; word < WORDS; word++)
+                x[word] = word == n / 8 ? (uint32_t)1 << (n % 8 * 4 + bit) : 0;
             for (int word = 0; word < WORDS - 1; word++)
                 image[word] = x[word + 1];
             image[WORDS - 1] = xorshift(x[0], x[WORDS - 1]);
@@ -128,17 +130,17 @@ KERNEL dropout_mask(uint8_t *mask, const xorwow_state *states, int64_t elements,
             for (int word = 0; word < WORDS; word++)
                 x[word][lane] = states[group * LANES + lane].x[word];
         }
-        int oldest = 0, newest = WORDS - 1; /* x is a ring: no word moves */
-        for (int64_t first = group * LANES; first < elements; first += used) {
-            const int64_t lanes = elements - first < LANES ? elements - first : LANES;
-            for (int lane = 0; lane < lanes; lane++) {
-                x[oldest][lane] = xorshift(x[oldest][lane], x[newest][lane]);
-                d[lane] += 362437u;
-                const float draw = (float)(d[lane] + x[oldest][lane]) * 0x1p-32f + 0x1p-32f;
-                mask[first + lane] = draw > dropout;
+        int64_t first = group * LANES;
+        while (first < elements) /* x is a ring: no word moves */
+            for (int oldest = 0; oldest < WORDS && first < elements; oldest++, first += used) {
+                const int newest = (oldest + WORDS - 1) % WORDS;
+                const int64_t lanes = elements - first < LANES ? elements - first : LANES;
+                for (int lane = 0; lane < lanes; lane++) {
+                    x[oldest][lane] = xorshift(x[oldest][lane], x[newest][lane]);
+                    d[lane] += 362437u;
+                    const float draw = (float)(d[lane] + x[oldest][lane]) * 0x1p-32f + 0x1p-32f;
+                    mask[first + lane] = draw > dropout;
+                }
             }
-            newest = oldest;
-            oldest = oldest + 1 == WORDS ? 0 : oldest + 1;
-        }
     }
 }

@@ -1,19 +1,23 @@
-/* Host entry points of tensor.c. */
+/* Host entry points of tensor.c and tensor_op.c. */
 #include "tensor.h"
 
 #include "walk.h"
 
 #define STORAGE F32
 #include "../tensor.c"
+#include "../tensor_op.c"
 #undef STORAGE
 #define STORAGE F16
 #include "../tensor.c"
+#include "../tensor_op.c"
 #undef STORAGE
 #define STORAGE BF16
 #include "../tensor.c"
+#include "../tensor_op.c"
 #undef STORAGE
 #define STORAGE F64
 #include "../tensor.c"
+#include "../tensor_op.c"
 #undef STORAGE
 #define STORAGE I32
 #include "../tensor.c"

@@ -1,0 +1,121 @@
+/* pointwise.c: one step of a recurrence, but for its products: the cell on every (row, unit).
+ *
+ * The compiling side puts the cell's header in front, after math.h, and defines
+ *     GATES, PLANES, SAVED, STATES       how many the cell has
+ *     cell_forward, cell_backward        its functions
+ *     POSITION                           where each of its planes lies in products and dgates
+ *     INPUT_PLANE                        the plane of each gate's input product, see core/cells.py
+ * Lists are known when compiling, so that planes stay in registers. */
+#include "math.h"
+#include "step.h"
+
+#define MOST_PLANES 8
+
+/* Element `at`, or 0 where there is no array. */
+INLINE real read_or_zero(const void *array, int64_t at)
+{
+    return array ? to_real(((const storage *)array)[at]) : zero;
+}
+
+/* The sum of both products for most gates; for the others the recurrent one, and the input
+ * product in its own plane. */
+INLINE void load_products(real *pre, const forward_step *s, int64_t b, int64_t u)
+{
+    const int position[] = {POSITION}, input_plane[] = {INPUT_PLANE};
+    const real *x_products = (const real *)s->x_products, *h_products = (const real *)s->h_products;
+    const real x = x_products ? zero : to_real(((const storage *)s->x)[b * s->x_row + u]);
+    for (int g = 0; g < GATES; g++) {
+        const int64_t at = (b * GATES + position[g]) * s->hidden_size + u;
+        const int64_t bias_at = position[g] * s->bias_gate + u;
+        const real input = (x_products ? x_products[at] : x) + read_or_zero(s->input_bias, bias_at);
+        const real recurrent =
+            (b < s->h_rows ? h_products[at] : zero) + read_or_zero(s->recurrent_bias, bias_at);
+        if (input_plane[g] == g) {
+            pre[g] = input + recurrent;
+        } else {
+            pre[g] = recurrent;
+            pre[input_plane[g]] = input;
+        }
+    }
+}
+
+/* One step of forward. h and c of the step's rows are replaced. */
+KERNEL FN(pointwise_forward)(forward_step s)
+{
+    storage *output = (storage *)s.output, *y = (storage *)s.y, *keep = (storage *)s.saved;
+    real *h = (real *)s.h, *c = (real *)s.c, *cells = (real *)s.cells;
+    EACH(e, s.rows * s.hidden_size) {
+        const int64_t b = quotient(e, s.hidden_size), u = e - b * s.hidden_size;
+        real pre[MOST_PLANES], saved[MOST_PLANES], next[2], prev[2] = {h[e], STATES > 1 ? c[e] : 0};
+        load_products(pre, &s, b, u);
+        cell_forward(pre, prev, next, saved);
+        h[e] = next[0];
+        output[b * s.output_row + u] = to_storage(next[0]);
+        if (y)
+            y[b * s.y_row + u] = to_storage(next[0]);
+        if (STATES > 1)
+            c[e] = next[1];
+        if (STATES > 1 && cells)
+            cells[e] = next[1];
+        if (keep)
+            for (int v = 0; v < SAVED; v++)
+                keep[(b * SAVED + v) * s.hidden_size + u] = to_storage(saved[v]);
+    }
+}
+
+/* What the output's user passes back: dy, or what dropout let through of it. */
+INLINE real load_dy(const backward_step *s, int64_t b, int64_t u)
+{
+    const real dy = to_real(((const storage *)s->dy)[b * s->dy_row + u]);
+    const uint8_t *mask = (const uint8_t *)s->mask;
+    if (!mask)
+        return dy;
+    return mask[b * s->mask_row + u] ? dy * (real)s->scale : zero;
+}
+
+/* The states before and after the step. Cells differ in which of these they read; the compiler
+ * drops the rest. */
+INLINE void load_states_around(real *prev, real *next, const backward_step *s, int64_t b, int64_t u)
+{
+    const int64_t e = b * s->hidden_size + u, output_at = b * s->output_row + u;
+    const int64_t initial = (s->order ? s->order[b] : b) * s->hidden_size + u;
+    const int goes_on = b < s->before_rows;
+    next[0] = to_real(((const storage *)s->output)[output_at]);
+    prev[0] = goes_on ? to_real(((const storage *)s->output_before)[output_at])
+                      : read_or_zero(s->hx, initial);
+    if (STATES > 1) {
+        next[1] = ((const real *)s->cells)[e];
+        prev[1] = goes_on ? ((const real *)s->cells_before)[e] : read_or_zero(s->cx, initial);
+    }
+}
+
+/* One step of backward data. dh becomes what passes to the step before directly, without the
+ * product that is made of dgates. An element of dy is read before dgates is written. */
+KERNEL FN(pointwise_backward)(backward_step s)
+{
+    const int position[] = {POSITION};
+    const int64_t rows = s.rows > s.product_rows ? s.rows : s.product_rows;
+    const real *products = (const real *)s.products;
+    real *dh = (real *)s.dh, *dc = (real *)s.dc;
+    storage *dgates = (storage *)s.dgates;
+    EACH(e, rows * s.hidden_size) {
+        const int64_t b = quotient(e, s.hidden_size), u = e - b * s.hidden_size;
+        const real from_after = dh[e] + (b < s.product_rows ? products[e] : zero);
+        if (b >= s.rows) {
+            dh[e] = from_after;
+            continue;
+        }
+        real saved[MOST_PLANES], dpre[MOST_PLANES], prev[2], next[2], dprev[2];
+        const real dnext[2] = {from_after + load_dy(&s, b, u), STATES > 1 ? dc[e] : 0};
+        for (int v = 0; v < SAVED; v++)
+            saved[v] = to_real(((const storage *)s.saved)[(b * SAVED + v) * s.hidden_size + u]);
+        load_states_around(prev, next, &s, b, u);
+        cell_backward(saved, prev, next, dnext, dpre, dprev);
+        dh[e] = dprev[0];
+        if (STATES > 1)
+            dc[e] = dprev[1];
+        for (int plane = 0; plane < PLANES; plane++)
+            dgates[b * s.dgates_row + position[plane] * s.hidden_size + u] =
+                to_storage(dpre[plane]);
+    }
+}
