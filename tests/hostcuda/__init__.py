@@ -1,0 +1,6 @@
+"""A CUDA device on the CPU: kernel sources compiled by g++ and run thread by thread.
+
+`device.EmulatedDevice` answers what the CUDA backend asks of a device (`backends/cuda_device.py`).
+Kernels, products, streams and device memory are in C++ (`*.cpp`, one shared library) so that the
+host code under test calls them as it calls the driver; `kernel.h` is CUDA's language for g++.
+"""

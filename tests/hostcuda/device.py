@@ -1,0 +1,184 @@
+"""A device for the CUDA backend, emulated: memory of the host, kernels run by the CPU."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import time
+from typing import Any
+
+from miopy.backends.cuda_device import Calls
+from miopy.backends.cuda_source import Source
+from miopy.errors import DeviceError, OutOfMemory
+
+from . import build
+
+# Streams are addresses; this one belongs to nobody else.
+CAPTURE_STREAM = 0x4000
+NO_TRANSPOSE, TRANSPOSE = 0, 1
+DEFAULT_ALGORITHM = -1
+FLOAT32, FLOAT64, FLOAT16, BFLOAT16 = 0, 1, 2, 14
+COMPUTE_32F, COMPUTE_64F = 68, 70
+SUCCESS, DAMAGED = 0, 719
+
+# Result and parameters of the runtime's functions; `launch` and `gemm` are called from C alone.
+_PROTOTYPES: dict[str, tuple[Any, ...]] = {
+    "add_kernel": (None, ctypes.c_void_p),
+    "allocate": (ctypes.c_void_p, ctypes.c_size_t),
+    "check": (ctypes.c_int, ctypes.c_void_p),
+    "free": (ctypes.c_int, ctypes.c_void_p),
+    "copy": (ctypes.c_int, *[ctypes.c_void_p] * 2, ctypes.c_size_t, ctypes.c_void_p),
+    "create_blas": (ctypes.c_void_p,),
+    "free_blas": (None, ctypes.c_void_p),
+    "set_stream": (None, ctypes.c_void_p, ctypes.c_void_p),
+    "is_capturing": (ctypes.c_int, ctypes.c_void_p),
+    "begin_capture": (ctypes.c_int, ctypes.c_void_p),
+    "end_capture": (ctypes.c_void_p, ctypes.c_void_p),
+    "launch_graph": (ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p),
+    "free_graph": (None, ctypes.c_void_p),
+}
+
+
+class Runtime:
+    """The C++ side. Functions are those of the library without "hostcuda_" in front."""
+
+    def __init__(self) -> None:
+        self._library = ctypes.CDLL(str(build.runtime()), ctypes.RTLD_GLOBAL)
+        for name, (result, *parameters) in _PROTOTYPES.items():
+            function = getattr(self._library, f"hostcuda_{name}")
+            function.restype, function.argtypes = result, parameters
+            setattr(self, name, function)
+
+    def address(self, name: str) -> int:
+        function = getattr(self._library, f"hostcuda_{name}")
+        return ctypes.cast(function, ctypes.c_void_p).value or 0
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(name)
+
+
+@functools.cache
+def runtime() -> Runtime:
+    """There is one for a process."""
+    return Runtime()
+
+
+@functools.cache
+def _load(source: Source) -> dict[str, int]:
+    library = ctypes.CDLL(str(build.kernels(source)))
+    found = {}
+    for name in source.kernels:
+        found[name] = ctypes.addressof(ctypes.c_char.in_dll(library, f"hostcuda_{name}"))
+        runtime().add_kernel(found[name])
+    return found
+
+
+def _check(what: str, result: int) -> None:
+    if result != SUCCESS:
+        raise DeviceError(what, "must succeed", result)
+
+
+class Block:
+    """Memory filled with ones (NaN in every type) between guard zones."""
+
+    damaged: list[int] = []  # blocks whose guard zones were found written when they were freed
+
+    def __init__(self, nbytes: int) -> None:
+        self.address = runtime().allocate(nbytes)
+        if not self.address:
+            raise OutOfMemory("memory", f"must have room for {nbytes} bytes on the device")
+
+    def check(self) -> None:
+        """Raise DeviceError if bytes around the block were written."""
+        _check("memory around a block", runtime().check(self.address))
+
+    def __del__(self) -> None:
+        if self.address and runtime().free(self.address) == DAMAGED:
+            Block.damaged.append(self.address)
+
+
+class Graph:
+    def __init__(self, address: int) -> None:
+        self._address = address
+
+    def launch(self, stream: int) -> None:
+        _check("launch of a graph", runtime().launch_graph(self._address, stream))
+
+    def __del__(self) -> None:
+        runtime().free_graph(self._address)
+
+
+class Timer:
+    def __init__(self) -> None:
+        self._start = time.perf_counter()
+
+    def stop(self) -> float:
+        return (time.perf_counter() - self._start) * 1e3
+
+
+class EmulatedDevice:
+    """A `Device`. Work is done before the call that gives it returns, in order of the calls.
+
+    most_blocks   of a grid; few, so that threads stride
+    """
+
+    memory = "host"
+
+    def __init__(self, most_blocks: int = 4) -> None:
+        self._blas = runtime().create_blas()
+        self.calls = Calls(
+            launch=runtime().address("launch"),
+            gemm=runtime().address("gemm"),
+            blas=self._blas,
+            no_transpose=NO_TRANSPOSE,
+            transpose=TRANSPOSE,
+            algorithm=DEFAULT_ALGORITHM,
+            types=(FLOAT32, FLOAT16, BFLOAT16, FLOAT64),
+            computes=(COMPUTE_32F, COMPUTE_32F, COMPUTE_32F, COMPUTE_64F),
+            most_blocks=most_blocks,
+        )
+
+    def __del__(self) -> None:
+        runtime().free_blas(self._blas)
+
+    def load(self, source: Source) -> dict[str, int]:
+        return dict(_load(source))
+
+    def allocate(self, nbytes: int, stream: int) -> Block:
+        return Block(nbytes)
+
+    def copy(self, to: int, source: int, nbytes: int, stream: int) -> None:
+        _check("copy", runtime().copy(to, source, nbytes, stream))
+
+    def use_stream(self, stream: int) -> None:
+        runtime().set_stream(self._blas, stream)
+
+    def wait(self, stream: int, other: int) -> None:
+        self._refuse_capture("wait", stream, other)
+
+    def synchronize(self, stream: int) -> None:
+        self._refuse_capture("synchronize", stream)
+
+    def timer(self, stream: int) -> Timer:
+        self._refuse_capture("timer", stream)
+        return Timer()
+
+    def is_capturing(self, stream: int) -> bool:
+        return bool(runtime().is_capturing(stream))
+
+    def begin_capture(self, stream: int = CAPTURE_STREAM) -> int:
+        """A test that plays the caller of the backend gives the caller's stream."""
+        _check("begin_capture", runtime().begin_capture(stream))
+        return stream
+
+    def end_capture(self, stream: int = CAPTURE_STREAM) -> Graph:
+        graph = runtime().end_capture(stream)
+        if not graph:
+            raise DeviceError("stream", "must be captured to end a capture", stream)
+        return Graph(graph)
+
+    def _refuse_capture(self, call: str, *streams: int) -> None:
+        """What CUDA does not allow on a stream that is captured."""
+        for stream in streams:
+            if self.is_capturing(stream):
+                raise DeviceError(call, "must not meet a stream that is captured", stream)

@@ -1,0 +1,44 @@
+/* runtime.h: what the files of the runtime share. */
+#ifndef HOSTCUDA_RUNTIME_H
+#define HOSTCUDA_RUNTIME_H
+
+#include <cstddef>
+#include <functional>
+#include <mutex>
+
+#include "interface.h"
+
+/* Seen from outside the library: called by Python and by the host code under test. */
+#define PUBLIC extern "C"
+
+namespace hostcuda
+{
+/* Numbers of CUresult. */
+enum Result {
+    SUCCESS = 0,
+    INVALID_VALUE = 1,
+    OUT_OF_MEMORY = 2,
+    INVALID_HANDLE = 400,
+    LAUNCH_FAILED = 719,
+    CAPTURE_UNSUPPORTED = 900,
+};
+
+struct Launch {
+    const Kernel *kernel;
+    dim3 grid, block;
+    unsigned int shared_nbytes;
+};
+
+/* The device does one thing at a time: held by whatever is PUBLIC around what is declared here. */
+extern std::mutex device;
+
+bool is_captured(void *stream);
+
+/* Do the work now or, while its stream is captured, whenever the graph is launched. */
+int submit(void *stream, std::function<int()> work);
+
+/* Run every thread of a launch whose limits have been checked. */
+int run(const Launch &launch, void **arguments);
+} // namespace hostcuda
+
+#endif
