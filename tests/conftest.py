@@ -1,4 +1,5 @@
-"""The `backend` fixture: every numeric test runs on every backend that can be used here.
+"""The `backend` fixture: every numeric test runs on every backend that can be used here, and on the
+CUDA backend over an emulated device.
 
 `--backend NAME` runs them on that one alone, and makes its absence an error, so that a run meant
 for a device cannot pass by leaving it out.
@@ -9,20 +10,24 @@ from __future__ import annotations
 import pytest
 from hypothesis import settings
 
+from hostcuda.device import EmulatedDevice
 from miopy import backends
-from miopy.backends import host
+from miopy.backends import cuda, host
+
+EMULATED = "emulated"
 
 settings.register_profile("miopy", deadline=None, derandomize=True, database=None)
 settings.load_profile("miopy")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--backend", choices=backends.NAMES, help="run numeric tests on this alone")
+    choices = (*backends.NAMES, EMULATED)
+    parser.addoption("--backend", choices=choices, help="run numeric tests on this alone")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     name = config.getoption("--backend")
-    reason = name and backends.why_missing(name)
+    reason = name and name != EMULATED and backends.why_missing(name)
     if reason:
         raise pytest.UsageError(f"--backend {name}: {reason}")
 
@@ -30,14 +35,18 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "backend" in metafunc.fixturenames:
         chosen = metafunc.config.getoption("--backend")
-        names = [chosen] if chosen else [n for n in backends.NAMES if not backends.why_missing(n)]
+        usable = [name for name in backends.NAMES if not backends.why_missing(name)]
+        names = [chosen] if chosen else [*usable, EMULATED]
         metafunc.parametrize("backend", names, indirect=True)
 
 
 @pytest.fixture
 def backend(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """The backend that handles created in this test will use."""
-    monkeypatch.setenv("MIOPY_BACKEND", request.param)
+    if request.param == EMULATED:
+        monkeypatch.setattr(cuda, "create", lambda: cuda.CudaBackend(EmulatedDevice()))
+        monkeypatch.setattr(cuda, "why_missing", lambda: None)
+    monkeypatch.setenv("MIOPY_BACKEND", "cuda" if request.param == EMULATED else request.param)
     return request.param
 
 

@@ -117,6 +117,7 @@ class Elementwise:
                 pointer(self._stream.upload(index)),
                 Int64(len(index)),
                 Int64(nbytes),
+                Int64(nbytes),
             )
 
     def fill(self, to: int, item: bytes, count: int) -> None:

@@ -141,6 +141,11 @@ class EmulatedDevice:
     def __del__(self) -> None:
         runtime().free_blas(self._blas)
 
+    def __enter__(self) -> None:
+        """There is but one device."""
+
+    def __exit__(self, *raised: object) -> None: ...
+
     def load(self, source: Source) -> dict[str, int]:
         return dict(_load(source))
 

@@ -20,6 +20,15 @@
 
 typedef decltype(sizeof 0) size_t;
 
+/* What device compilers declare. */
+extern "C" {
+void *memcpy(void *to, const void *from, size_t nbytes) noexcept;
+float expf(float x) noexcept;
+double exp(double x) noexcept;
+float tanhf(float x) noexcept;
+double tanh(double x) noexcept;
+}
+
 namespace hostcuda
 {
 constexpr unsigned long MAX_ARGUMENT_BYTES = 4096; /* of a launch, on all devices */
