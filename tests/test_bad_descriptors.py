@@ -17,6 +17,7 @@ from refusal import (
     each,
     ready,
     refused,
+    spaces_of,
 )
 
 from miopy import miopen as mi
@@ -63,15 +64,23 @@ def test_step_descriptors_that_do_not_fit(name):
     run = ready()
     x, y = ("dxDesc", "dyDesc") if name == "backward_data" else ("xDesc", "yDesc")
     first, steps = run.case.batch, run.case.steps
-    growing = tensor_descriptor("float32", [first + 1, 3])
     wrong = tensor_descriptor("float32", [1, 7])
     half = tensor_descriptor("float16", [first, 3])
     flat = tensor_descriptor("float32", [first])
-    for descriptors in ([*run.x_desc[:-1], growing], [half] * steps, [flat] * steps):
+    for descriptors in ([*run.x_desc[:-1], wrong], [half] * steps, [flat] * steps):
         assert_error(refused(run, name, **{x: descriptors}), x, BAD)
     assert_error(refused(run, name, **{y: [wrong] * steps}), y, BAD)
     assert_error(refused(run, name, **{y: [run.y_desc[0]] * steps}), y, BAD)
     assert_error(refused(run, name, **{x: [*run.x_desc[:-1], None]}), x, BAD)
+
+
+@pytest.mark.parametrize("name", PASSES)
+def test_growing_batches_are_reported_after_small_buffers(name):
+    run = ready()
+    run.x_desc, run.y_desc = run.x_desc[::-1], run.y_desc[::-1]
+    for _, size in spaces_of(name):
+        assert_error(refused(run, name, **{size: 0}), size, UNKNOWN, BufferTooSmall)
+    assert_error(refused(run, name), "dxDesc" if name == "backward_data" else "xDesc", BAD)
 
 
 STATE_DESCRIPTORS = {

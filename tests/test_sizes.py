@@ -101,6 +101,9 @@ WORKED = [
     ((GRU, 2, 3, 4), BIDIRECTIONAL | {"data_type": HALF}, [3, 2, 1], (4868, 1536, 36, 96)),
     ((TANH, 1, 3, 4), {"padding": True}, [3, 2, 1], (4360, 192, 108, 48)),
     ((TANH, 1, 8, 16), {}, [1], (64, 128, 32, 64)),
+    # The queries do not mind growing batches, which no pass accepts.
+    ((LSTM, 2, 3, 4), {}, [1, 2, 3], (5248, 1344, 72, 32)),
+    ((TANH, 1, 3, 4), {"padding": True}, [1, 2, 3], (4360, 192, 36, 16)),
     ((LSTM, 1, 64, 128), {}, [64] * 32, (6299648, 7340032, 524288, 32768)),
 ]
 

@@ -68,7 +68,6 @@ def destroyed_tensor():
     [
         lambda: None,
         lambda: tensor(FLOAT, [3, 4]),  # another vector size
-        lambda: tensor(FLOAT, [4, 3]),  # a growing batch
         lambda: tensor(FLOAT, [3]),
         lambda: tensor(HALF, [3, 3]),
         mi.miopenCreateTensorDescriptor,

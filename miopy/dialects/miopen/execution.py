@@ -29,7 +29,7 @@ from .passes import (
     run_forward,
 )
 from .queries import is_padded, reserve_nbytes, workspace_nbytes
-from .steps import Steps, batch_sizes
+from .steps import Steps, batch_sizes, check_descending
 from .tensor import TensorDescriptor
 
 
@@ -57,6 +57,7 @@ def _shapes(
     states   the other descriptors of states, each with its data: those that are used must agree
     """
     runs.check_skip(rnnDesc, f"{x_name}[0]", steps.vector_size)
+    check_descending(x_name, steps)
     batch = runs.state_batch(rnnDesc, state_name, state, steps.batches[0])
     config = rnnDesc.config(steps.vector_size)
     for name, (descriptor, value) in states.items():

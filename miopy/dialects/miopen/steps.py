@@ -5,6 +5,7 @@ Only the first two dims count, batch and vector size; further dims and the strid
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -17,7 +18,7 @@ from .tensor import TensorDescriptor
 class Steps(NamedTuple):
     """What an array of step descriptors says.
 
-    batches   active batch of every step, never growing, all positive
+    batches   active batch of every step, all positive; the passes need them not to grow
     """
 
     batches: tuple[int, ...]
@@ -39,8 +40,8 @@ def batch_sizes(
 ) -> Steps:
     """Read the first `sequenceLen` descriptors.
 
-    Raises BadParam, naming the step, unless all have the RNN's data type, two dims or more, the
-    vector size of step 0, and a batch no larger than the step before.
+    Raises BadParam, naming the step, unless all have the RNN's data type, two dims or more and the
+    vector size of step 0. Batches may grow: the size queries answer for those too.
     """
     count = check_integer(length_argument, sequenceLen, 1)
     check_descriptors(argument, xDesc, count, TensorDescriptor)
@@ -49,15 +50,21 @@ def batch_sizes(
     for step in range(count):
         descriptor = xDesc[step]
         if descriptor is not previous:
-            name, before = f"{argument}[{step}]", batch
+            name = f"{argument}[{step}]"
             batch, vector = batch_and_vector(name, descriptor, rnnDesc)
             if vector != vector_size:
                 raise BadParam(name, f"must have the vector size of step 0, {vector_size}", vector)
-            if batch > before:
-                raise BadParam(name, f"must not have a larger batch than before, {before}", batch)
             previous = descriptor
         batches.append(batch)
     return Steps(tuple(batches), vector_size)
+
+
+def check_descending(argument: str, steps: Steps) -> None:
+    """Raise BadParam, naming the step, where a batch is larger than that of the step before."""
+    for step, (before, batch) in enumerate(itertools.pairwise(steps.batches), start=1):
+        if batch > before:
+            rule = f"must not have a larger batch than before, {before}"
+            raise BadParam(f"{argument}[{step}]", rule, batch)
 
 
 def batch_and_vector(
