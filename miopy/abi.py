@@ -1,12 +1,13 @@
 """C calls as calls of a dialect's Python functions of the same names.
 
-An embedding library hands over every argument as a number. What it stands for follows from the
-parameter's C type and from whether the Python function takes a parameter of that name:
+An embedding library hands over every argument as a number, or as cffi's pointer to numbers. What
+it stands for follows from the parameter's C type and from whether the Python function takes a
+parameter of that name:
 
     pointer to a struct, taken      the live object of that number, None for NULL; a number that
                                     stands for no object goes in as an Address
     array of those, taken           a list, as long as the nearest `int` parameter before it says
-    pointer to anything else, taken an indexable view, None for NULL
+    pointer to anything else, taken the pointer, which can be indexed, None for NULL
     `void *`                        an address, None for NULL
     pointer to a function           a callable, None for NULL
     numbers, enumerators, bool      the same
@@ -25,6 +26,7 @@ from __future__ import annotations
 import atexit
 import inspect
 import itertools
+import textwrap
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
@@ -42,10 +44,10 @@ class Rules(Protocol):
     def announced(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """A function of the dialect as it is, or one that also logs what was done."""
 
-    def traced(
-        self, name: str, parameters: Sequence[tuple[str, str]], call: Callable[..., int]
-    ) -> Callable[..., int]:
-        """An entry as it is, or one that logs its numbers first."""
+    def tracer(
+        self, name: str, parameters: Sequence[tuple[str, str]]
+    ) -> Callable[..., None] | None:
+        """What logs the numbers of a call, pointers as addresses; None if nothing does."""
 
 
 class Address(int):
@@ -113,11 +115,6 @@ class Objects:
 OBJECTS = Objects()  # one for all dialects, so that none mistakes another's objects
 
 
-def read_array(ffi: Any, numbers: Any, count: int) -> list[Any] | None:
-    """The objects of an array of handles at an address, None for NULL."""
-    return OBJECTS.find_all(ffi.cast("uintptr_t *", numbers), count) if numbers else None
-
-
 def callable_of(ffi: Any, signature: Any, address: int) -> Callable[..., Any] | None:
     """A C function to be called with numbers, None standing for NULL."""
     if not address:
@@ -131,25 +128,21 @@ def callable_of(ffi: Any, signature: Any, address: int) -> Callable[..., Any] | 
     return lambda *values: function(*(0 if value is None else value for value in values))
 
 
-def check_output(
-    name: str, address: int, value: Any, optional: bool, largest: int | None = None
-) -> None:
-    """Raise BadParam where a value has no place to go or does not fit there."""
-    if not address:
-        if not optional and value != []:
-            raise BadParam(name, "must not be NULL")
-    elif largest is not None and value:
-        most = max(value) if type(value) is list else value
-        if most > largest:
-            raise BadParam(name, f"must be able to hold {most}")
-
-
-def write(pointer: Any, value: Any) -> None:
-    """A number or a list of them."""
-    if type(value) is list:
-        pointer[0 : len(value)] = value
-    elif value is not None:
-        pointer[0] = value
+# The lines of an entry that check whether a value can be written to an output, and those that write
+# it: a number, a list of them, or None, which leaves the output as it is.
+CHECK_NULL = "if not {name} and {name}_value != []: raise BadParam({name!r}, 'must not be NULL')\n"
+CHECK_RANGE = """\
+if {name} and {name}_value:
+    {name}_most = max({name}_value) if type({name}_value) is list else {name}_value
+    if {name}_most > {largest}:
+        raise BadParam({name!r}, f"must be able to hold {{{name}_most}}")
+"""
+WRITE = """\
+if {name}:
+    if type({name}_value) is list: {name}[0 : len({name}_value)] = {name}_value
+    elif {name}_value is not None: {name}[0] = {name}_value
+"""
+WRITE_POINTER = "if {name}: write_pointer({name}, {name}_value)\n"
 
 
 def write_pointer(pointer: Any, value: Any) -> None:
@@ -178,49 +171,34 @@ class Entry:
         self.parameters = [(ffi.typeof(kind), name) for kind, name in parameters]
         self.taken = set(inspect.signature(function).parameters)
         self.optional = optional
-        self.names: dict[str, Any] = {
-            "ffi": ffi,
-            "cast": ffi.cast,
-            "function": function,
-            "addresses": ffi.typeof("uintptr_t *"),
-        }
-        helpers = (read_array, callable_of, check_output, write, write_pointer)
-        self.names |= {helper.__name__: helper for helper in helpers}
-        self.names |= {"live": OBJECTS.live, "find": OBJECTS.find, "drop": OBJECTS.drop}
-
-    def _type(self, ctype: Any) -> str:
-        """A name for a C type in the compiled text."""
-        name = f"type{len(self.names)}"
-        self.names[name] = ctype
-        return name
+        self.names: dict[str, Any] = {"ffi": ffi, "function": function, "live": OBJECTS.live}
+        helpers = (BadParam, callable_of, write_pointer)
+        methods = (OBJECTS.find, OBJECTS.find_all, OBJECTS.drop)
+        self.names |= {helper.__name__: helper for helper in (*helpers, *methods)}
 
     def _argument(self, ctype: Any, name: str, count: str) -> str:
         """The Python value of a parameter; `count` is the parameter that measures arrays."""
         if ctype.cname == "_Bool":
             return f"bool({name})"
         if ctype.kind == "function":  # cffi's word for a pointer to one
-            return f"callable_of(ffi, {self._type(ctype)}, {name})"
+            self.names[f"type_of_{name}"] = ctype
+            return f"callable_of(ffi, type_of_{name}, {name})"
         if ctype.kind != "pointer":
             return name
         if ctype.item.kind == "struct":
             return f"live({name}) or find({name})"
-        if ctype.item.kind == "void":
-            return f"{name} or None"
         if is_handles(ctype):
-            return f"read_array(ffi, {name}, {count})"
-        return f"cast({self._type(ctype)}, {name}) if {name} else None"
+            return f"find_all({name}, {count}) if {name} else None"
+        return f"{name} or None"
 
     def _output(self, ctype: Any, name: str) -> tuple[str, str]:
-        """The lines that check and write an output."""
+        """The lines that check whether its value can be written, and those that write it."""
         largest = self._largest(ctype.item)
-        checking = f"check_output({name!r}, {name}, {name}_value, {self.optional}, {largest})"
-        if ctype.item.kind == "pointer":
-            writing = f"write_pointer(cast(addresses, {name}), {name}_value)"
-        else:
-            # Whether enumerators are signed is up to the compiler; callers store any number.
-            place = self._ffi.typeof("int *") if ctype.item.kind == "enum" else ctype
-            writing = f"write(cast({self._type(place)}, {name}), {name}_value)"
-        return checking, f"if {name}: {writing}" if self.optional else writing
+        checks = "" if self.optional else CHECK_NULL
+        if largest is not None:
+            checks += CHECK_RANGE
+        writes = WRITE_POINTER if ctype.item.kind == "pointer" else WRITE
+        return checks.format(name=name, largest=largest), writes.format(name=name)
 
     def _largest(self, ctype: Any) -> int | None:
         """What an integer type can hold; None for all other types."""
@@ -238,17 +216,17 @@ class Entry:
                 arguments.append(self._argument(ctype, name, count))
             else:
                 results.append(f"{name}_value")
-                check, writing = self._output(ctype, name)
+                check, write = self._output(ctype, name)
                 checks.append(check)
-                writes.append(writing)
+                writes.append(write)
             if ctype.cname == "int":
                 count = name
         call = f"function({', '.join(arguments)})"
-        lines = [f"{', '.join(results)} = {call}" if results else call, *checks, *writes]
+        lines = [f"{', '.join(results)} = {call}\n" if results else f"{call}\n", *checks, *writes]
         if "Destroy" in self.name:
-            lines.append(f"drop({self.parameters[0][1]})")
+            lines.append(f"drop({self.parameters[0][1]})\n")
         names = ", ".join(name for _, name in self.parameters)
-        return f"def entry({names}):\n    " + "\n    ".join([*lines, "return 0"]) + "\n"
+        return f"def entry({names}):\n" + textwrap.indent("".join([*lines, "return 0\n"]), " " * 4)
 
     def compiled(self) -> Callable[..., int]:
         """A function of numbers that returns 0, success in every C API there is, or raises."""
@@ -309,6 +287,23 @@ class Failures:
         self._rules.log_error(message, error)
 
 
+def traced(
+    ffi: Any, trace: Callable[..., None] | None, entry: Callable[..., int]
+) -> Callable[..., int]:
+    """An entry that has its numbers logged first."""
+    if trace is None:
+        return entry
+
+    def number(value: Any) -> Any:
+        return int(ffi.cast("uintptr_t", value)) if isinstance(value, ffi.CData) else value
+
+    def wrapper(*values: Any) -> int:
+        trace(*map(number, values))
+        return entry(*values)
+
+    return wrapper
+
+
 def bind(
     ffi: Any,
     lib: Any,
@@ -328,7 +323,7 @@ def bind(
         function = rules.announced(getattr(dialect, name))
         entry = Entry(ffi, function, parameters, optional=optional).compiled()
         attach = ffi.def_extern(f"py_{name}", error=unknown, onerror=failures.handler(name))
-        attach(rules.traced(name, parameters, entry))
+        attach(traced(ffi, rules.tracer(name, parameters), entry))
 
     def close() -> None:
         lib.miopy_closed = 1

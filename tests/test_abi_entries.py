@@ -33,6 +33,11 @@ def address(pointer: Any) -> int:
     return int(ffi.cast("uintptr_t", pointer))
 
 
+def addresses(pointer: Any) -> Any:
+    """A pointer to pointers as C hands it over."""
+    return ffi.cast("uintptr_t *", pointer)
+
+
 def entry(
     function: Callable[..., Any], *parameters: str, optional: bool = False
 ) -> Callable[..., int]:
@@ -84,7 +89,7 @@ def test_a_number_of_no_object_comes_as_an_address() -> None:
 
 def test_an_array_of_numbers_comes_as_a_view() -> None:
     memory = ffi.new("size_t[2]", [8, 9])
-    given, missing = received("const size_t *a", "int *b", numbers=[address(memory), 0])
+    given, missing = received("const size_t *a", "int *b", numbers=[memory, ffi.NULL])
     assert (given[0], given[1], missing) == (8, 9, None)
     given[0] = 7
     assert memory[0] == 7
@@ -94,15 +99,15 @@ def test_an_array_of_objects_comes_as_a_list() -> None:
     things = [Thing("first"), Thing("second")]
     numbers = [OBJECTS.number(things[index]) for index in (0, 0, 1, 0)]
     memory = ffi.new("uintptr_t[4]", numbers)
-    _, found = received("int a", "thing_t *b", numbers=[3, address(memory)])
+    _, found = received("int a", "thing_t *b", numbers=[3, memory])
     assert found == [things[0], things[0], things[1]]
-    assert received("int a", "thing_t *b", numbers=[3, 0]) == [3, None]
+    assert received("int a", "thing_t *b", numbers=[3, ffi.NULL]) == [3, None]
 
 
 def test_an_array_of_objects_ends_with_the_first_stranger() -> None:
     number = OBJECTS.number(Thing())
     memory = ffi.new("uintptr_t[3]", [number, 5, number])
-    _, found = received("int a", "thing_t *b", numbers=[3, address(memory)])
+    _, found = received("int a", "thing_t *b", numbers=[3, memory])
     assert len(found) == 2 and found[1] == 5
 
 
@@ -119,7 +124,7 @@ def test_a_function_comes_as_a_callable_of_numbers() -> None:
 
 def test_a_result_is_written() -> None:
     memory = ffi.new("size_t *")
-    assert entry(lambda: 2**40, "size_t *result")(address(memory)) == 0
+    assert entry(lambda: 2**40, "size_t *result")(memory) == 0
     assert memory[0] == 2**40
 
 
@@ -129,13 +134,13 @@ def test_results_are_written_in_the_headers_order() -> None:
 
     first, third, last = ffi.new("float *"), ffi.new("int[3]", [9, 9, 9]), ffi.new("bool *")
     call = entry(function, "float *first", "int second", "int *third", "bool *last")
-    assert call(address(first), 4, address(third), address(last)) == 0
+    assert call(first, 4, third, last) == 0
     assert (first[0], list(third), last[0]) == (0.5, [4, 5, 9], True)
 
 
 def test_an_object_is_written_as_its_number() -> None:
     memory = ffi.new("thing_t *")
-    assert entry(Thing, "thing_t *thing")(address(memory)) == 0
+    assert entry(Thing, "thing_t *thing")(addresses(memory)) == 0
     number = address(memory[0])
     assert isinstance(OBJECTS.find(number), Thing)
     assert number % 16 == 0 and number >> 48 == 0x4D49
@@ -144,13 +149,13 @@ def test_an_object_is_written_as_its_number() -> None:
 @pytest.mark.parametrize("value, expected", [(4096, 4096), (None, 0)])
 def test_an_address_is_written_none_as_null(value: int | None, expected: int) -> None:
     memory = ffi.new("void **", ffi.cast("void *", 1))
-    assert entry(lambda: value, "void **place")(address(memory)) == 0
+    assert entry(lambda: value, "void **place")(addresses(memory)) == 0
     assert address(memory[0]) == expected
 
 
 def test_no_number_is_left_unwritten() -> None:
     memory = ffi.new("size_t *", 9)
-    assert entry(lambda: None, "size_t *result")(address(memory)) == 0
+    assert entry(lambda: None, "size_t *result")(memory) == 0
     assert memory[0] == 9
 
 
@@ -178,7 +183,7 @@ def test_a_failed_destruction_forgets_nothing() -> None:
 def test_a_destroyed_object_that_is_found_again_gets_a_number_of_none() -> None:
     thing, memory = Thing(alive=False), ffi.new("thing_t *")
     before = len(OBJECTS)
-    assert entry(lambda: thing, "thing_t *thing")(address(memory)) == 0
+    assert entry(lambda: thing, "thing_t *thing")(addresses(memory)) == 0
     assert isinstance(OBJECTS.find(address(memory[0])), Address)
     assert len(OBJECTS) == before
 
@@ -186,18 +191,36 @@ def test_a_destroyed_object_that_is_found_again_gets_a_number_of_none() -> None:
 def test_an_enumerator_of_any_number_is_written() -> None:
     memory = ffi.new("int *")
     for number in (5, -1):
-        assert entry(lambda number=number: number, "colour_t *colour")(address(memory)) == 0
+        assert entry(lambda number=number: number, "colour_t *colour")(memory) == 0
         assert memory[0] == number
 
 
 @pytest.mark.parametrize("kind, largest", [("int", 2**31 - 1), ("size_t", 2**64 - 1)])
 def test_what_does_not_fit_is_refused(kind: str, largest: int) -> None:
     memory = ffi.new(f"{kind} *", 9)
-    assert entry(lambda: largest, f"{kind} *result")(address(memory)) == 0
+    assert entry(lambda: largest, f"{kind} *result")(memory) == 0
     for value in (largest + 1, [1, largest + 1]):
         with pytest.raises(errors.BadParam, match="must be able to hold"):
-            entry(lambda value=value: value, f"{kind} *result")(address(memory))
+            entry(lambda value=value: value, f"{kind} *result")(memory)
     assert memory[0] == largest
+
+
+@pytest.mark.parametrize("second", [2**31, [1, 2**31], [-(2**31), 2**40]])
+def test_nothing_is_written_unless_all_can_be(second: Any) -> None:
+    first, last = ffi.new("int[2]", [9, 9]), ffi.new("int[2]", [9, 9])
+    call = entry(lambda: ([1, 2], second), "int *first", "int *last")
+    for places in ((first, last), (first, ffi.NULL), (ffi.NULL, last)):
+        with pytest.raises(errors.BadParam):
+            call(*places)
+    assert [*first, *last] == [9, 9, 9, 9]
+
+
+def test_an_output_may_be_null_where_the_dialect_says_so_or_nothing_is_to_be_written() -> None:
+    memory = ffi.new("int *", 9)
+    assert entry(lambda: (1, 2), "int *a", "int *b", optional=True)(ffi.NULL, memory) == 0
+    assert memory[0] == 2
+    assert entry(lambda: ([], 3), "int *a", "int *b")(ffi.NULL, memory) == 0
+    assert memory[0] == 3
 
 
 def test_numbers_never_repeat() -> None:

@@ -5,7 +5,8 @@
     exports      the public library's version script
     embedding    cffi's C source of the embedding library
 
-A C argument reaches Python as a number: pointers as addresses, enumerators and bool as int.
+A C argument reaches Python as a number: handles and other addresses as uintptr_t, enumerators and
+bool as int. A pointer to such numbers remains one, so that Python can use it without a cast.
 `miopy.abi` gets the prototypes as text and decides by them what each number stands for.
 """
 
@@ -82,6 +83,14 @@ class Function(NamedTuple):
         return ", ".join(parameter.name for parameter in self.parameters)
 
 
+def number_type(ctype: FFI.CType) -> str:
+    """The C type of the numbers that a C type is made of."""
+    if ctype.kind in ("pointer", "function"):  # cffi calls pointers to functions so
+        return "uintptr_t"
+    # Whether enumerators are signed is up to the compiler; callers store any number.
+    return "int" if ctype.kind == "enum" else ctype.cname
+
+
 def preprocessed(header: str) -> str:
     """A header with its own includes but without those of the system; lines keep their file."""
     with tempfile.TemporaryDirectory() as empty:
@@ -143,9 +152,9 @@ class Api:
     def carrier(self, kind: str) -> str:
         """The C type as which an argument reaches Python."""
         ctype = self._ffi.typeof(kind)
-        if ctype.kind in ("pointer", "function"):  # cffi calls pointers to functions so
-            return "uintptr_t"
-        return "int" if ctype.kind == "enum" or ctype.cname == "_Bool" else ctype.cname
+        if ctype.kind == "pointer" and ctype.item.kind not in ("struct", "void"):
+            return f"{number_type(ctype.item)} *"
+        return "int" if ctype.cname == "_Bool" else number_type(ctype)
 
     def table(self) -> str:
         """The shared struct. Its number tells libraries of different builds apart."""

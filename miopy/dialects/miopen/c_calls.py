@@ -86,24 +86,21 @@ def announced(function: Callable[..., Any]) -> Callable[..., Any]:
     return wrapper
 
 
-def traced(
-    name: str, parameters: Sequence[tuple[str, str]], call: Callable[..., int]
-) -> Callable[..., int]:
-    """The call, which first logs itself and its numbers, if calls are logged."""
+def tracer(name: str, parameters: Sequence[tuple[str, str]]) -> Callable[..., None] | None:
+    """What logs a call and its numbers; None if calls are not logged."""
     if not CALLS_ARE_LOGGED:
-        return call
+        return None
     kinds = ", ".join(kind for kind, _ in parameters)
     head = f"MIOpen(HIP): miopenStatus_t {name}({kinds}){{"
 
-    def wrapper(*numbers: Any) -> int:
+    def trace(*numbers: Any) -> None:
         lines = [
             f"{parameter} = {_shown(kind, number)}"
             for (kind, parameter), number in zip(parameters, numbers, strict=True)
         ]
         _say("\n".join([head, *lines, "}"]), sys.stderr)
-        return call(*numbers)
 
-    return wrapper
+    return trace
 
 
 def _shown(kind: str, number: Any) -> str:

@@ -34,6 +34,19 @@ STATUS = {
 }
 
 
+# What the decorator `entry` puts around a function, compiled for each: a loop over its parameters
+# would cost more than most functions do.
+WRAPPER = """
+def {name}({parameters}):
+    try:
+        {checks}
+        return _function({parameters})
+    except _MiopyError as error:
+        _label(error, {name!r})
+        raise
+"""
+
+
 class LiveObject(Protocol):
     """A handle or a descriptor."""
 
@@ -44,7 +57,6 @@ class LiveObject(Protocol):
 class ObjectParameter(NamedTuple):
     """A parameter that takes a live object of `kind`, or also None."""
 
-    position: int
     name: str
     kind: type[LiveObject]
     optional: bool
@@ -55,6 +67,13 @@ def status_of(error: MiopyError) -> miopenStatus_t:
     if error.status is not None:
         return miopenStatus_t(error.status)
     return next(STATUS[kind] for kind in type(error).__mro__ if kind in STATUS)
+
+
+def label(error: MiopyError, name: str) -> None:
+    """Note the function and the status of an error that leaves a public function."""
+    if error.function is None:
+        error.function = name
+    error.status = status_of(error)
 
 
 def check_live(argument: str, value: Any, kind: type[LiveObject]) -> None:
@@ -120,14 +139,22 @@ def object_parameters(function: Callable[..., Any]) -> list[ObjectParameter]:
     """The parameters annotated with a handle or descriptor class, alone or as `Class | None`."""
     hints = typing.get_type_hints(function)
     found = []
-    for position, name in enumerate(inspect.signature(function).parameters):
+    for name in inspect.signature(function).parameters:
         hint = hints.get(name)
         union = typing.get_origin(hint) in (typing.Union, types.UnionType)
         choices = typing.get_args(hint) if union else (hint,)
         kind = next((choice for choice in choices if hasattr(choice, "c_name")), None)
         if kind is not None:
-            found.append(ObjectParameter(position, name, kind, type(None) in choices))
+            found.append(ObjectParameter(name, kind, type(None) in choices))
     return found
+
+
+def live_check(parameter: ObjectParameter) -> str:
+    """The line that refuses what is no live object."""
+    name = parameter.name
+    given = f"{name} is not None and " if parameter.optional else ""
+    wrong = f"(type({name}) is not _{name} or not {name}.alive)"
+    return f"if {given}{wrong}: _check_live({name!r}, {name}, _{name})"
 
 
 def entry(function: Callable[P, R]) -> Callable[P, R]:
@@ -136,28 +163,16 @@ def entry(function: Callable[P, R]) -> Callable[P, R]:
     Parameters annotated with a class that has `c_name` (Handle and the descriptors) must be live
     objects of it; `Class | None` allows None. Errors leave with `.function` and `.status` set.
     """
-    parameters = object_parameters(function)
-
-    @functools.wraps(function)
-    def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
-        given = len(args)
-        try:
-            for position, name, kind, optional in parameters:
-                if position < given:
-                    value = args[position]
-                    if value.__class__ is kind and value.alive:  # what it nearly always is
-                        continue
-                elif name in kwargs:
-                    value = kwargs[name]
-                else:
-                    continue  # its default, or missing, which the call below reports
-                if value is not None or not optional:
-                    check_live(name, value, kind)
-            return function(*args, **kwargs)
-        except MiopyError as error:
-            if error.function is None:
-                error.function = function.__name__
-            error.status = status_of(error)
-            raise
-
-    return wrapper
+    objects = object_parameters(function)
+    text = WRAPPER.format(
+        name=function.__name__,
+        parameters=", ".join(inspect.signature(function).parameters),
+        checks="\n        ".join(map(live_check, objects)) or "pass",
+    )
+    names: dict[str, Any] = {"_function": function, "_check_live": check_live}
+    names |= {"_MiopyError": MiopyError, "_label": label}
+    names |= {f"_{parameter.name}": parameter.kind for parameter in objects}
+    exec(compile(text, f"<entry of {function.__name__}>", "exec"), names)
+    wrapper: Any = names[function.__name__]
+    wrapper.__defaults__ = function.__defaults__
+    return functools.wraps(function)(wrapper)
