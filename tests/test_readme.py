@@ -28,11 +28,10 @@ def test_the_c_block_builds_and_runs(tmp_path):
     (source,) = re.findall(r"^```c\n(.*?)^```", README, re.M | re.S)
     (commands,) = re.findall(r"^```sh\n(cc .*?)^```", README, re.M | re.S)
     config = shlex.join([sys.executable, "-m", "miopy.config_command"])
-    (tmp_path / "sizes.c").write_text(source)
+    (tmp_path / "size.c").write_text(source)
     script = f"set -e\nmiopy-config() {{ {config} $@; }}\n{commands}"
     out = subprocess.check_output(["bash", "-c", script], cwd=tmp_path, text=True)
-    nbytes = 4 * (4 * 64 * (32 + 64) + 2 * 4 * 64)
-    assert re.fullmatch(rf"{nbytes} bytes of weights, \d+ of reserve\n", out)
+    assert out == f"{16384 * 24} bytes of dropout states\n"
 
 
 def test_the_support_table_is_what_runs():
