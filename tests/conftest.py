@@ -7,10 +7,10 @@ for a device cannot pass by leaving it out.
 
 from __future__ import annotations
 
+import hostcuda
 import pytest
 from hypothesis import settings
 
-from hostcuda.device import EmulatedDevice
 from miopy import backends
 from miopy.backends import cuda, host
 
@@ -44,7 +44,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def backend(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """The backend that handles created in this test will use."""
     if request.param == EMULATED:
-        monkeypatch.setattr(cuda, "create", lambda: cuda.CudaBackend(EmulatedDevice()))
+        monkeypatch.setattr(cuda, "create", hostcuda.create)
         monkeypatch.setattr(cuda, "why_missing", lambda: None)
     monkeypatch.setenv("MIOPY_BACKEND", "cuda" if request.param == EMULATED else request.param)
     return request.param

@@ -30,7 +30,7 @@ from miopy.dialects.miopen.layout import MIOPEN
 
 @pytest.fixture
 def device(backend: str) -> Backend:
-    return backends.get(backend)
+    return backends.get()
 
 
 class DoubleRun:
