@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import time
-from typing import Any
+from typing import Any, ClassVar
 
 from miopy.backends.cuda_device import Calls
 from miopy.backends.cuda_source import Source
@@ -81,7 +81,9 @@ def _check(what: str, result: int) -> None:
 class Block:
     """Memory filled with ones (NaN in every type) between guard zones."""
 
-    damaged: list[int] = []  # blocks whose guard zones were found written when they were freed
+    damaged: ClassVar[
+        list[int]
+    ] = []  # blocks whose guard zones were found written when they were freed
 
     def __init__(self, nbytes: int) -> None:
         self.address = runtime().allocate(nbytes)

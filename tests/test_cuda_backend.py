@@ -1,0 +1,263 @@
+"""The CUDA backend itself: graphs, streams, scratch, its errors. Numbers are the other tests'."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import hostcuda
+import numpy as np
+import pytest
+from cases import Case
+from core_run import CoreRun
+from harness import Run, assert_results, expected
+from hostcuda.device import EmulatedDevice
+
+from miopy import miopen
+from miopy.backends import cuda
+from miopy.backends.cuda_device import Graph
+from miopy.core.config import RNNConfig
+from miopy.errors import BadParam, DeviceError, NotSupported, OutOfMemory
+
+CONFIG = RNNConfig("lstm", 5, 7, 2, True)
+STEPS = (4, 4, 3, 3, 1)
+OUTSIDE = 0x9000  # a stream of the caller
+
+
+class Watched(EmulatedDevice):
+    """A device that counts what it is asked for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.allocated: list[int] = []
+        self.captures = self.replays = 0
+        self.synchronized: list[int] = []
+        self.waits: list[tuple[int, int]] = []
+
+    def allocate(self, nbytes: int, stream: int) -> Any:
+        self.allocated.append(nbytes)
+        return super().allocate(nbytes, stream)
+
+    def synchronize(self, stream: int) -> None:
+        self.synchronized.append(stream)
+        super().synchronize(stream)
+
+    def wait(self, stream: int, other: int) -> None:
+        self.waits.append((stream, other))
+        super().wait(stream, other)
+
+    def end_capture(self, *stream: int) -> Graph:
+        self.captures += 1
+        return Counted(self, super().end_capture(*stream))
+
+
+class Counted:
+    def __init__(self, device: Watched, graph: Graph) -> None:
+        self.device, self.graph = device, graph
+
+    def launch(self, stream: int) -> None:
+        self.device.replays += 1
+        self.graph.launch(stream)
+
+
+@pytest.fixture
+def device() -> Watched:
+    return Watched()
+
+
+@pytest.fixture
+def emulated(device: Watched) -> cuda.CudaBackend:
+    return cuda.CudaBackend(device)
+
+
+def test_repeated_calls_become_graphs_and_give_the_same_bits(device, emulated):
+    run = CoreRun(emulated, CONFIG, STEPS)
+    first = run.results()
+    assert (device.captures, device.replays) == (0, 0)
+    second = run.results()
+    passes = 2 * CONFIG.num_layers * CONFIG.num_directions
+    assert (device.captures, device.replays) == (passes, passes)
+    third = run.results()
+    assert (device.captures, device.replays) == (passes, 2 * passes)
+    assert first == second == third
+
+
+def test_a_graph_reads_what_its_arrays_hold_now(emulated):
+    run, fresh = CoreRun(emulated, CONFIG, STEPS), CoreRun(hostcuda.create(), CONFIG, STEPS)
+    for _ in range(3):
+        run.results()
+    for name in ("x", "w", "hx", "cx", "dy", "dhy", "dcy"):
+        fresh.arrays[name][...] = run.arrays[name][...] = run.arrays[name][::-1].copy()
+    assert run.results() == fresh.results()
+
+
+def test_other_arrays_are_not_served_by_a_graph(device, emulated):
+    run = CoreRun(emulated, CONFIG, STEPS)
+    for _ in range(3):
+        run.forward()
+    replays = device.replays
+    other = CoreRun(emulated, CONFIG, STEPS)
+    other.forward()
+    assert device.replays == replays
+    assert other.arrays["y"].tobytes() == run.arrays["y"].tobytes()
+
+
+def test_graphs_are_kept_for_a_bounded_number_of_calls(device, emulated):
+    runs = [CoreRun(emulated, RNNConfig("tanh", 2, 3), (1,) * 4) for _ in range(70)]
+    for run in [*runs, *runs]:
+        run.forward()
+    assert device.captures == 0  # each call was forgotten before it came again
+    runs[-1].forward()
+    assert device.captures == 1
+
+
+@pytest.mark.parametrize(
+    ("steps", "batch", "hidden_size", "worth"),
+    [
+        (3, 1, 8, False),
+        (4, 1, 8, True),
+        (4096, 1, 8, True),
+        (4097, 1, 8, False),
+        (25, 64, 512, True),
+        (25, 512, 1024, False),
+    ],
+)
+def test_graphs_are_for_steps_that_launching_dominates(steps, batch, hidden_size, worth):
+    layer = type("Layer", (), {})()
+    layer.config = RNNConfig("lstm", 8, hidden_size)
+    layer.sequence = type("Sequence", (), {"batch_sizes": (batch,) * steps})()
+    assert cuda.repeats_as_graph(layer) == worth
+
+
+def test_no_repeated_call_allocates_or_waits(device, emulated):
+    run = CoreRun(emulated, CONFIG, STEPS)
+    run.results()
+    device.allocated.clear()
+    run.results()
+    run.results()
+    assert device.allocated == []
+    assert device.synchronized == []
+
+
+def test_a_caller_may_capture_a_whole_training_step(device, emulated):
+    run = CoreRun(emulated, CONFIG, STEPS)
+    before = run.arrays["y"].copy()
+    emulated.set_stream(OUTSIDE)
+    device.begin_capture(OUTSIDE)
+    run.forward()
+    run.backward()
+    graph = device.end_capture(OUTSIDE)
+    bigger = CoreRun(emulated, RNNConfig("lstm", 50, 70), (40,) * 5)
+    bigger.results()  # takes more scratch; the graph's must live on
+    assert np.array_equal(run.arrays["y"], before)
+    graph.launch(OUTSIDE)
+    fresh = CoreRun(hostcuda.create(), CONFIG, STEPS)
+    fresh.results()
+    for name in ("y", "hy", "cy", "dx", "dhx", "dcx", "dw"):
+        assert np.array_equal(run.arrays[name], fresh.arrays[name]), name
+
+
+def test_scratch_comes_from_the_callers_allocator_and_goes_back(device, emulated):
+    blocks: dict[int, np.ndarray] = {}
+
+    def allocate(context: object, nbytes: int) -> int:
+        assert context == "context"
+        block = np.full(nbytes, 0xFF, np.uint8)
+        blocks[block.ctypes.data] = block
+        return block.ctypes.data
+
+    def free(context: object, address: int) -> None:
+        del blocks[address]
+
+    emulated.set_allocator(allocate, free, "context")
+    run = CoreRun(emulated, CONFIG, STEPS)
+    run.results()
+    assert len(blocks) == 1
+    assert not device.synchronized
+    emulated.set_allocator(None, None, None)
+    assert not blocks
+    assert device.synchronized == [0]  # what is given back is no longer in use
+
+
+def test_an_allocator_that_fails_is_named(emulated):
+    emulated.set_allocator(lambda context, nbytes: 0, lambda context, address: None, None)
+    with pytest.raises(OutOfMemory, match=r"allocator.*returned NULL"):
+        CoreRun(emulated, CONFIG, STEPS).forward()
+
+
+class CupyStream:
+    ptr = 64
+
+
+class TorchStream:
+    cuda_stream = 128
+
+
+@pytest.mark.parametrize(
+    ("stream", "address"),
+    [(None, 0), (0, 0), (256, 256), (np.int64(256), 256), (CupyStream(), 64), (TorchStream(), 128)],
+)
+def test_a_stream_is_an_address_or_stands_for_one(emulated, stream, address):
+    emulated.set_stream(stream)
+    assert emulated.stream == address
+
+
+@pytest.mark.parametrize("stream", ["fast", 1.5, -1, True, object()])
+def test_anything_else_is_no_stream(emulated, stream):
+    with pytest.raises(BadParam, match="stream"):
+        emulated.set_stream(stream)
+    assert emulated.stream == 0
+
+
+def test_a_handle_goes_to_its_stream_and_gives_it_back_as_it_was(monkeypatch):
+    monkeypatch.setattr(cuda, "create", hostcuda.create)
+    monkeypatch.setattr(cuda, "why_missing", lambda: None)
+    monkeypatch.setenv("MIOPY_BACKEND", "cuda")
+    stream = CupyStream()
+    handle = miopen.miopenCreateWithStream(stream)
+    assert handle.backend.stream == 64
+    miopen.miopenSetStream(handle, 256)
+    assert handle.backend.stream == 256
+    with pytest.raises(BadParam):
+        miopen.miopenSetStream(handle, "fast")
+    assert miopen.miopenGetStream(handle) == 256
+
+
+def test_other_streams_are_waited_for(device, emulated):
+    emulated.wait_for(512)
+    emulated.wait_for(1)  # how the array interface calls the default stream
+    emulated.set_stream(512)
+    emulated.wait_for(512)
+    emulated.wait_for(1)
+    assert device.waits == [(0, 512), (512, 1)]
+
+
+def test_scratch_of_one_stream_is_not_used_on_another(device, emulated):
+    run = CoreRun(emulated, CONFIG, STEPS)
+    run.forward()
+    device.allocated.clear()
+    emulated.set_stream(OUTSIDE)
+    run.forward()
+    assert device.allocated
+
+
+def test_extents_that_blas_cannot_count_are_refused(emulated):
+    with pytest.raises(NotSupported, match=r"must be below 2\*\*31"):
+        emulated.gemm("float32", *[cuda.Matrix(64, 2**31)] * 3, (1, 1, 1))
+
+
+def test_an_error_of_the_device_is_an_error_of_the_call(device, emulated):
+    run = CoreRun(emulated, CONFIG, STEPS)
+    emulated._stream.calls.most_blocks = 0  # a grid without blocks, which the driver refuses
+    with pytest.raises(DeviceError, match="a launch, with error 1"):
+        run.forward()
+
+
+def test_profiling_measures_on_the_stream(monkeypatch):
+    hostcuda_case = Case("gru", (3, 2), 4, 5)
+    monkeypatch.setattr(cuda, "create", hostcuda.create)
+    monkeypatch.setattr(cuda, "why_missing", lambda: None)
+    monkeypatch.setenv("MIOPY_BACKEND", "cuda")
+    run = Run(hostcuda_case)
+    miopen.miopenEnableProfiling(run.handle, True)
+    assert_results(hostcuda_case, run.training(), expected(hostcuda_case).training)
+    assert miopen.miopenGetKernelTime(run.handle) > 0
