@@ -41,7 +41,7 @@ class Rules(Protocol):
 
     def log_error(self, message: str, error: BaseException) -> None: ...
 
-    def announced(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def for_c(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """A function of the dialect as it is, or one that also logs what was done."""
 
     def tracer(
@@ -320,7 +320,7 @@ def bind(
     unknown = int(rules.STATUS[MiopyError])
     for name, parameters in prototypes.items():
         optional = name in rules.OPTIONAL_OUTPUTS
-        function = rules.announced(getattr(dialect, name))
+        function = rules.for_c(getattr(dialect, name))
         entry = Entry(ffi, function, parameters, optional=optional).compiled()
         attach = ffi.def_extern(f"py_{name}", error=unknown, onerror=failures.handler(name))
         attach(traced(ffi, rules.tracer(name, parameters), entry))

@@ -22,15 +22,15 @@ def why_missing(name: str) -> str | None:
         return "this version of miopy does not have it yet" if error.name == module else str(error)
 
 
-def get(name: str | None = None) -> Any:
+def get(name: str | None = None, *, auto: str | None = None) -> Any:
     """A new backend instance: `name`, or MIOPY_BACKEND, or `auto`.
 
-    `auto` takes cuda where a device is usable, else host. A backend that was asked for by name and
+    `auto` takes cuda where a device is usable, else host; or what the argument says. A backend that was asked for by name and
     cannot be used raises DeviceError with the reason.
     """
     name = name or os.environ.get("MIOPY_BACKEND") or "auto"
     if name == "auto":
-        name = "host" if why_missing("cuda") else "cuda"
+        name = auto or ("host" if why_missing("cuda") else "cuda")
     reason = why_missing(name)
     if reason:
         raise DeviceError("MIOPY_BACKEND", f"cannot be {name!r}: {reason}")

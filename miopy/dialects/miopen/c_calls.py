@@ -22,6 +22,8 @@ from typing import Any, TextIO
 from . import types
 from .driver import COMMANDS
 from .entry import STATUS as STATUS
+from .entry import entry
+from .handle import Handle, handle_on
 
 OPTIONAL_OUTPUTS = frozenset(
     {
@@ -68,8 +70,26 @@ def log_error(message: str, error: BaseException) -> None:
     _say(f"MIOpen Error: {message}", sys.stderr)
 
 
-def announced(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function, which then logs the command that does the same, if commands are logged."""
+@entry
+def miopenCreate() -> Handle:
+    """As from Python, but `auto` is the host: there the HIP library has its memory unless
+    MIOPY_BACKEND says otherwise; it cannot start Python to ask what miopy could use."""
+    return handle_on(None, auto="host")
+
+
+@entry
+def miopenCreateWithStream(stream: Any) -> Handle:
+    """The same on a stream."""
+    return handle_on(stream, auto="host")
+
+
+OF_THEIR_OWN = {function.__name__: function for function in (miopenCreate, miopenCreateWithStream)}
+
+
+def for_c(function: Callable[..., Any]) -> Callable[..., Any]:
+    """What a C call of the function calls; it logs the command that does the same, if commands are
+    logged."""
+    function = OF_THEIR_OWN.get(function.__name__, function)
     if not COMMANDS_ARE_LOGGED or function.__name__ not in COMMANDS:
         return function
     kind, command = COMMANDS[function.__name__]

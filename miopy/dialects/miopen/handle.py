@@ -34,7 +34,7 @@ class Handle:
 
     c_name: ClassVar[str] = "miopenHandle_t"
 
-    backend: Any = field(default_factory=backends.get)
+    backend: Any
     stream: Any = None
     allocator: Allocator | None = None
     deallocator: Deallocator | None = None
@@ -80,7 +80,7 @@ def miopenCreate() -> Handle:
 
     Raises DeviceError if that backend cannot be used here.
     """
-    return Handle()
+    return handle_on(None)
 
 
 @entry
@@ -89,9 +89,14 @@ def miopenCreateWithStream(stream: Any) -> Handle:
 
     The stream is not owned. Without a GPU it is stored as it is.
     """
-    handle = Handle(stream=stream)
-    handle.backend.set_stream(stream)
-    return handle
+    return handle_on(stream)
+
+
+def handle_on(stream: Any, auto: str | None = None) -> Handle:
+    """A handle on a stream; `auto` is the backend that MIOPY_BACKEND=auto means."""
+    backend = backends.get(auto=auto)
+    backend.set_stream(stream)
+    return Handle(backend, stream)
 
 
 @entry
