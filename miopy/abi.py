@@ -42,7 +42,7 @@ class Rules(Protocol):
     def log_error(self, message: str, error: BaseException) -> None: ...
 
     def for_c(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """A function of the dialect as it is, or one that also logs what was done."""
+        """What a C call of a function of the dialect calls: it, or one that does more."""
 
     def tracer(
         self, name: str, parameters: Sequence[tuple[str, str]]

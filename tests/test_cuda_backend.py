@@ -13,13 +13,15 @@ from harness import Run, assert_results, expected
 from hostcuda.device import EmulatedDevice
 
 from miopy import miopen
-from miopy.backends import cuda
+from miopy.backends import cuda, host
 from miopy.backends.cuda_device import Graph
+from miopy.core.cells import CELLS
 from miopy.core.config import RNNConfig
 from miopy.errors import BadParam, DeviceError, NotSupported, OutOfMemory
 
 CONFIG = RNNConfig("lstm", 5, 7, 2, True)
 STEPS = (4, 4, 3, 3, 1)
+UNIT = {"float32": 2**-23, "float16": 2**-10, "bfloat16": 2**-7, "float64": 2**-52}
 OUTSIDE = 0x9000  # a stream of the caller
 
 
@@ -261,3 +263,23 @@ def test_profiling_measures_on_the_stream(monkeypatch):
     miopen.miopenEnableProfiling(run.handle, True)
     assert_results(hostcuda_case, run.training(), expected(hostcuda_case).training)
     assert miopen.miopenGetKernelTime(run.handle) > 0
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16", "float64"])
+@pytest.mark.parametrize("cell", CELLS)
+@pytest.mark.parametrize("steps", [(3,) * 4, STEPS], ids=["equal", "ragged"])
+def test_both_backends_give_the_same_within_rounding(emulated, cell, dtype, steps):
+    config = RNNConfig(cell, 5, 7, 2, True, dtype=dtype)
+    ours, hosts = (CoreRun(each, config, steps, 5) for each in (emulated, host.create()))
+    for run in (ours, hosts):
+        run.results()
+    for name in ("y", "hy", "dx", "dhx", "dw"):
+        got, wanted = (values(run.arrays[name], dtype) for run in (ours, hosts))
+        scale = np.sqrt(np.mean(wanted**2))
+        assert np.abs(got - wanted).max() < 40 * UNIT[dtype] * scale, name
+
+
+def values(array: np.ndarray, dtype: str) -> np.ndarray:
+    if dtype == "bfloat16":
+        array = (array.astype(np.uint32) << 16).view(np.float32)
+    return array.astype(np.float64)

@@ -24,7 +24,7 @@ MAY_IMPORT = {
 MAY_USE = {
     "errors": set(),
     "core": {"numpy"},
-    "backends": {"numpy", "cffi", "cupy"},
+    "backends": {"numpy", "cffi", "cupy", "cuda"},
     "dialects": {"numpy"},
     "abi": set(),
 }

@@ -4,13 +4,16 @@
     python tools/support_table.py --write   put it into README.md
     python tools/support_table.py --check   exit 1 if README.md has another one
 
-A cell names the types for which all passes agree with the float64 reference of the tests.
+A cell names the types for which all passes agree with the float64 reference of the tests. The cuda
+backend runs on the tests' emulated device here; what has run on GPUs is told by the records of
+tools/gpu_check.py in benchmarks/results.
 """
 
 from __future__ import annotations
 
 import argparse
-import importlib.util
+import importlib
+import json
 import os
 import sys
 from pathlib import Path
@@ -20,11 +23,13 @@ from miopy.errors import NotSupported
 
 ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
+RESULTS = ROOT / "benchmarks/results"
 BEGIN, END = "<!-- support table -->\n", "<!-- end of support table -->\n"
 
 sys.path.insert(0, str(ROOT / "tests"))
 cases = importlib.import_module("cases")
 harness = importlib.import_module("harness")
+hostcuda = importlib.import_module("hostcuda")
 
 MODES = {"relu": "ReLU", "tanh": "tanh", "lstm": "LSTM", "gru": "GRU"}
 DIRECTIONS = {1: "uni", 2: "bi"}
@@ -53,9 +58,20 @@ def works(mode: str, directions: int, dtype: str, layout: str) -> bool:
     return True
 
 
+def hardware(backend: str) -> str:
+    """Where a backend has run."""
+    if backend == "host":
+        return "CPU"
+    records = [json.loads(path.read_text()) for path in sorted(RESULTS.glob("*.json"))]
+    runs = [
+        f"{record['device']} ({record['date']})"
+        for record in records
+        if record.get("kind") == "gpu_check" and not record["emulated"] and record["passed"]
+    ]
+    return ", ".join(runs) or "compiled and emulated, not yet run on hardware"
+
+
 def cell(backend: str, mode: str, directions: int, layout: str) -> str:
-    if importlib.util.find_spec(f"miopy.backends.{backend}") is None:
-        return "not yet"
     os.environ["MIOPY_BACKEND"] = backend
     passed = [name for dtype, name in DTYPES.items() if works(mode, directions, dtype, layout)]
     return ", ".join(passed) or "no"
@@ -63,13 +79,14 @@ def cell(backend: str, mode: str, directions: int, layout: str) -> str:
 
 def table() -> str:
     """The table in Markdown."""
-    header = ["backend", "mode", "direction", *LAYOUTS.values()]
+    hostcuda.emulate()
+    header = ["backend", "run on", "mode", "direction", *LAYOUTS.values()]
     lines = [header, ["---"] * len(header)]
     for backend in backends.NAMES:
         for mode, mode_name in MODES.items():
             for directions, direction in DIRECTIONS.items():
                 cells = [cell(backend, mode, directions, layout) for layout in LAYOUTS]
-                lines.append([backend, mode_name, direction, *cells])
+                lines.append([backend, hardware(backend), mode_name, direction, *cells])
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 

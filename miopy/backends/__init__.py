@@ -25,8 +25,8 @@ def why_missing(name: str) -> str | None:
 def get(name: str | None = None, *, auto: str | None = None) -> Any:
     """A new backend instance: `name`, or MIOPY_BACKEND, or `auto`.
 
-    `auto` takes cuda where a device is usable, else host; or what the argument says. A backend that was asked for by name and
-    cannot be used raises DeviceError with the reason.
+    `auto` takes cuda where a device is usable, else host; or what the argument says. A backend that
+    was asked for by name and cannot be used raises DeviceError with the reason.
     """
     name = name or os.environ.get("MIOPY_BACKEND") or "auto"
     if name == "auto":

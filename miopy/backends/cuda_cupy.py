@@ -71,8 +71,8 @@ class _Blas:
         self.set_stream = getattr(library, f"{prefix}SetStream{suffix}")
         # Before ROCm 7, hipblasGemmEx had types of its own and _v2 those of HIP.
         name = f"{prefix}GemmEx"
-        self.gemm = getattr(library, f"{name}_v2", None) if is_hip else None
-        self.gemm = self.gemm or getattr(library, name)
+        newer = getattr(library, f"{name}_v2", None) if is_hip else None
+        self.gemm: Any = newer or getattr(library, name)
         self.transposes = (111, 112) if is_hip else (0, 1)
         self.algorithm = 160 if is_hip else -1
         self.types = (0, 2, 14, 1)  # R_32F, R_16F, R_16BF, R_64F of both
@@ -110,12 +110,19 @@ def _libraries() -> tuple[int, _Blas]:
         launch = driver.hipModuleLaunchKernel
         blas = _Blas(ctypes.CDLL("libhipblas.so"), True)
     else:
-        from cupy_backends.cuda.libs import cublas  # loads the library if nothing has
-
         launch = ctypes.CDLL("libcuda.so.1").cuLaunchKernel
-        major = cublas.getVersion(cupy.cuda.device.get_cublas_handle()) // 10000
-        blas = _Blas(ctypes.CDLL(f"libcublas.so.{major}"), False)
+        blas = _Blas(_cublas(cupy.cuda.runtime.runtimeGetVersion() // 1000), False)
     return ctypes.cast(launch, ctypes.c_void_p).value or 0, blas
+
+
+def _cublas(major: int) -> ctypes.CDLL:
+    """cuBLAS, loaded already, on the loader's path, or where pip and conda put it."""
+    try:
+        return ctypes.CDLL(f"libcublas.so.{major}")
+    except OSError:
+        from cuda import pathfinder  # CuPy brings it
+
+        return ctypes.CDLL(pathfinder.load_nvidia_dynamic_lib("cublas").abs_path)
 
 
 @cache
