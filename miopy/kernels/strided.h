@@ -23,14 +23,13 @@ typedef struct {
 INLINE int64_t start_of(int64_t row, walk_shape shape, walk_strides strides)
 {
     int64_t start = 0;
-    for (int dim = MAX_DIMS - 1; dim >= 0;
-         dim--) /* unrolled: a GPU then needs no array in memory */
+    for (int dim = MAX_DIMS - 1; dim > 0; dim--) /* unrolled, so that a GPU needs no array */
         if (dim < shape.dims) {
             const int64_t above = quotient(row, shape.length[dim]);
             start += (row - above * shape.length[dim]) * strides.row[dim];
             row = above;
         }
-    return start;
+    return start + row * strides.row[0];
 }
 
 #endif

@@ -48,7 +48,7 @@ typedef unsigned long long uint64_t;
 /* a / b for a >= 0, b > 0: a GPU divides 32 bits several times as fast as 64. */
 INLINE int64_t quotient(int64_t a, int64_t b)
 {
-    return (a | b) >> 32 ? a / b : (int64_t)((uint32_t)a / (uint32_t)b);
+    return (int64_t)((a | b) >> 32 ? (uint64_t)a / (uint64_t)b : (uint32_t)a / (uint32_t)b);
 }
 
 /* FN(scale) is scale_f32, scale_f16, ... */

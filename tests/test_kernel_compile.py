@@ -1,0 +1,81 @@
+"""Every kernel compiles for every supported NVIDIA architecture, and what it takes is on record."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import kernel_report
+import nvrtc
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+SOURCES = kernel_report.sources()
+
+
+@pytest.fixture(scope="module")
+def report() -> kernel_report.Report:
+    """One job per source and architecture, side by side."""
+    return kernel_report.compile_all()
+
+
+def test_every_family_of_kernels_is_compiled(report):
+    """A file that no source holds would be compiled for nothing."""
+    compiled = {
+        re.sub(r"_(f16|bf16|[fi]\d+)$", "", kernel)
+        for kernels in report.values()
+        for kernel in kernels
+    }
+    written = {
+        kernel
+        for path in (ROOT / "miopy/kernels").glob("*.c")
+        for kernel in re.findall(r"^KERNEL (?:FN\()?(\w+)", path.read_text(), re.MULTILINE)
+    }
+    assert compiled == written
+
+
+@pytest.mark.parametrize("name", [source.name for source in SOURCES])
+def test_nothing_of_a_thread_is_in_memory(report, name):
+    assert kernel_report.faults({name: report[name]}) == []
+
+
+def test_a_spill_is_a_fault(report):
+    usage = nvrtc.Usage(registers=255, stack=8, spills=16, shared=0)
+    (fault,) = kernel_report.faults({"source": {"kernel": {"sm_90": usage}}})
+    assert fault == "source: kernel on sm_90: 8 bytes of stack, 16 spilled"
+
+
+def test_an_array_that_is_indexed_at_run_time_is_seen():
+    text = """
+        extern "C" __global__ void kernel(int *out, int n)
+        {
+            int ring[64];
+            for (int i = 0; i < 64; i++)
+                ring[i] = out[i];
+            for (int i = 0; i < n; i++)
+                ring[out[i] & 63] += i;
+            out[threadIdx.x] = ring[n & 63];
+        }"""
+    assert nvrtc.compile_source("ring", text, "sm_90")["kernel"].stack >= 256
+
+
+def test_an_error_says_which_file_and_line():
+    text = SOURCES[0].text.replace("cell_forward(pre,", "no_such_function(pre,")
+    with pytest.raises(ValueError, match=r'pointwise\.c\(\d+\): error: identifier "no_such'):
+        nvrtc.compile_source("broken", text, "sm_90")
+
+
+def test_sources_are_complete_in_themselves():
+    for source in SOURCES:
+        assert '#include "' not in source.text, source.name
+    assert len({source.name for source in SOURCES}) == len(SOURCES)
+
+
+def test_the_compiler_is_the_pinned_one():
+    """Another version chooses other registers; install what pyproject.toml asks for."""
+    assert f'"{nvrtc.DISTRIBUTION}=={nvrtc.version()}"' in (ROOT / "pyproject.toml").read_text()
+
+
+def test_the_record_is_up_to_date(report):
+    """If not: `python tools/kernel_report.py --write`."""
+    assert kernel_report.outdated(report) == []
