@@ -1,0 +1,70 @@
+"""Every kernel compiles for AMD's GPUs, with Debian's clang and without ROCm."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import kernel_report
+import pytest
+
+from miopy.backends.cuda_source import Source
+
+COMPILER = "clang-19"
+TARGETS = ("gfx90a", "gfx942", "gfx1100")  # MI200, MI300, RDNA 3
+LANGUAGE = Path(__file__).resolve().parent / "hip_language.h"
+OPTIONS = (
+    *("-x", "hip", "--cuda-device-only", "-nogpuinc", "-nogpulib", "-std=c++17", "-O3"),
+    *("-Wall", "-Werror", "-include", str(LANGUAGE)),
+)
+SOURCES = kernel_report.sources()
+
+pytestmark = pytest.mark.skipif(
+    shutil.which(COMPILER) is None, reason=f"{COMPILER} is not installed; .ci/run installs it"
+)
+
+
+def compiled(source: Source, target: str) -> str:
+    """Assembly, which ends in a description of every kernel."""
+    done = subprocess.run(
+        [COMPILER, *OPTIONS, f"--offload-arch={target}", "-S", "-o", "-", "-"],
+        input=source.text,
+        text=True,
+        capture_output=True,
+    )
+    assert done.returncode == 0, f"{source.name} for {target}:\n{done.stderr}"
+    return done.stdout
+
+
+def usages(assembly: str) -> dict[str, dict[str, str]]:
+    """Kernel to the fields of its description."""
+    return {
+        found["kernel"]: dict(re.findall(r"\.(\w+): +(\w+)", found["fields"]))
+        for found in re.finditer(r"\.name: +(?P<kernel>\w+)\n(?P<fields>(?: {4}\..*\n)+)", assembly)
+    }
+
+
+@pytest.fixture(scope="module")
+def assemblies() -> dict[tuple[str, str], str]:
+    """One job per source and target, side by side."""
+    jobs = [(source, target) for source in SOURCES for target in TARGETS]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        texts = pool.map(lambda job: compiled(*job), jobs)
+        return {
+            (source.name, target): text for (source, target), text in zip(jobs, texts, strict=True)
+        }
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.name)
+def test_a_source_compiles_and_keeps_nothing_of_a_thread_in_memory(assemblies, source, target):
+    kernels = usages(assemblies[source.name, target])
+    assert set(kernels) == set(source.kernels)
+    for kernel, usage in kernels.items():
+        in_memory = (usage["private_segment_fixed_size"], usage["vgpr_spill_count"])
+        assert in_memory == ("0", "0"), kernel
+        assert usage["uses_dynamic_stack"] == "false", kernel
