@@ -12,7 +12,7 @@ C_FILES := $(shell find include miopy/capi miopy/kernels tests -name '*.[ch]' -o
                  -o -name '*.inc' ! -name cells.inc)
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint format test-peers bench build clean
+.PHONY: help demo test lint format test-peers bench kernels build clean
 
 help:
 	@echo 'make demo        train a character model on the documentation of Python; ARGS=--help'
@@ -20,6 +20,7 @@ help:
 	@echo 'make lint        check style and types; make format repairs style'
 	@echo 'make test-peers  compare with torch on the CPU'
 	@echo 'make bench       time against torch on the CPU'
+	@echo 'make kernels     compile for GPUs and write benchmarks/kernels.*; needs no GPU'
 	@echo 'make build       a source distribution and a wheel in dist/'
 	@echo 'make clean       remove everything that was built, .venv included'
 
@@ -45,6 +46,9 @@ test-peers: $(VENV)/with-peers
 
 bench: $(VENV)/with-peers
 	$(RUN) tools/bench.py $(ARGS)
+
+kernels: $(VENV)/with-test
+	$(RUN) tools/kernel_report.py --write
 
 build: $(RUN)
 	$(RUN) -m pip install --quiet build

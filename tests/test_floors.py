@@ -150,11 +150,15 @@ def test_a_cell_includes_nothing(path):
     assert includes_of(path) == []
 
 
-@pytest.mark.parametrize("path", sorted(PACKAGE.glob("kernels/*.c")), ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "path", sorted(PACKAGE.glob("kernels/*.[ch]")), ids=lambda path: path.name
+)
 def test_a_portable_kernel_includes_only_portable_headers(path):
-    for included in includes_of(path):
-        assert included.endswith(".h") and not included.startswith("host/"), included
-        assert (path.parent / included).is_file(), included
+    """Device compilers have no others; target.h alone knows whether this is one."""
+    portable = {header.name for header in path.parent.glob("*.h")}
+    if path.name == "target.h":
+        portable = {"stdint.h", "string.h"}
+    assert set(includes_of(path)) <= portable
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
