@@ -150,9 +150,7 @@ def test_a_cell_includes_nothing(path):
     assert includes_of(path) == []
 
 
-@pytest.mark.parametrize(
-    "path", sorted(PACKAGE.glob("kernels/*.[ch]")), ids=lambda path: path.name
-)
+@pytest.mark.parametrize("path", sorted(PACKAGE.glob("kernels/*.[ch]")), ids=lambda path: path.name)
 def test_a_portable_kernel_includes_only_portable_headers(path):
     """Device compilers have no others; target.h alone knows whether this is one."""
     portable = {header.name for header in path.parent.glob("*.h")}
