@@ -56,7 +56,7 @@ build: $(RUN)
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info miopy/_sdk miopy/_embed_*.so
-	rm -f miopy/backends/_host.c miopy/backends/_cuda.c miopy/backends/_*.so
+	rm -f miopy/backends/_host.c miopy/backends/_stepped.c miopy/backends/_*.so
 	rm -f miopy/kernels/host/cells.inc
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 

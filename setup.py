@@ -57,6 +57,6 @@ setup(
     packages=[*find_packages(include=["miopy*"]), *CARRIED],
     package_dir=CARRIED,
     ext_modules=[EMBEDDING_LIBRARY],
-    cffi_modules=["tools/build_host.py:ffi", "tools/build_cuda.py:ffi"],
+    cffi_modules=["tools/build_host.py:ffi", "tools/build_stepped.py:ffi"],
     cmdclass={"build_ext": BuildSdk},
 )

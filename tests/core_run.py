@@ -111,4 +111,4 @@ class CoreRun:
 
 def skipping(cell: str, hidden_size: int, dtype: str) -> RNNConfig:
     """A layer whose gates all see x itself."""
-    return RNNConfig(cell, hidden_size, hidden_size, bias=False, skip_input=True, dtype=dtype)
+    return RNNConfig(cell, hidden_size, hidden_size, bias="none", skip_input=True, dtype=dtype)

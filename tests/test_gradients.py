@@ -45,7 +45,7 @@ class DoubleRun:
             hidden_size=case.hidden_size,
             num_layers=case.num_layers,
             bidirectional=case.num_directions == 2,
-            bias=case.bias,
+            bias="both" if case.bias else "none",
             skip_input=case.skip_input,
             dtype=case.dtype,
         )

@@ -34,7 +34,7 @@ def configs(draw):
         hidden_size=hidden,
         num_layers=draw(st.integers(1, 4)),
         bidirectional=draw(st.booleans()),
-        bias=draw(st.booleans()),
+        bias=draw(st.sampled_from(["none", "both"])),
         skip_input=skip,
     )
 
@@ -71,7 +71,7 @@ def random_config(rng):
         hidden_size=hidden,
         num_layers=rng.randint(1, 6),
         bidirectional=rng.random() < 0.5,
-        bias=rng.random() < 0.7,
+        bias="both" if rng.random() < 0.7 else "none",
         skip_input=skip,
     )
 
@@ -101,12 +101,12 @@ def test_miopen_offsets_match_the_closed_formulas():
                 expected = base[layer] + row * hidden * sizes[layer]
                 assert matrix == (expected, (hidden, sizes[layer]), (sizes[layer], 1))
             bias = MIOPEN.bias(config, layer, direction, role, gate)
-            if config.bias:
+            if config.bias == "both":
                 expected = base[-1] + layer * 2 * width + role * width + row * hidden
                 assert bias == (expected, (hidden,), (1,))
             else:
                 assert bias is None
-        total = base[-1] + (2 * config.num_layers * width if config.bias else 0)
+        total = base[-1] + (2 * config.num_layers * width if config.bias == "both" else 0)
         assert MIOPEN.size(config) == total
 
 
@@ -247,7 +247,7 @@ def test_block_places_the_same_elements_as_its_gates(name, config):
 
 
 def test_in_gate_out_is_one_dense_array():
-    config = RNNConfig("lstm", 3, 5, bias=False)
+    config = RNNConfig("lstm", 3, 5, bias="none")
     block = IN_FIRST.block(config, 0, 0, 0)
     assert block == (0, 5, 1, 20, None, 5)  # (in, gate, out) = (3, 4, 5)
 

@@ -19,7 +19,7 @@ sys.path.insert(0, str(ROOT))
 from miopy.core.cells import CELLS  # noqa: E402
 
 HOST = Path("miopy/kernels/host")
-FAMILIES = ("pool", "matrix", "recurrence", "rows", "dropout", "tensor")
+FAMILIES = ("pool", "matrix", "recurrence", "rows", "dropout", "tensor", "stepped")
 
 
 def declarations(folder: Path, families: Iterable[str]) -> str:

@@ -23,27 +23,20 @@ from rich.table import Table
 from miopy.backends import cuda_source
 from miopy.backends.cuda_source import Source
 from miopy.core.cells import CELLS
-from miopy.core.config import DTYPES, RNNConfig
-from miopy.dialects.miopen.layout import MIOPEN
+from miopy.core.config import DTYPES
 
 ROOT = Path(__file__).resolve().parent.parent
 JSON = ROOT / "benchmarks/kernels.json"
 MARKDOWN = ROOT / "benchmarks/kernels.md"
 TARGETS = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120")
-RESET_FIRST = ("gru", "float32", (1, 0, 2))  # an order of gates that is not MIOpen's
 
 # Kernel to target to usage, for each source.
 Report = dict[str, dict[str, dict[str, nvrtc.Usage]]]
 
 
 def sources() -> list[Source]:
-    """Every source that a backend may ask for, with the gates in MIOpen's order, and one more."""
-    every = [
-        cuda_source.recurrence(cell, dtype, MIOPEN.order(RNNConfig(cell, 1, 1)))
-        for cell in CELLS
-        for dtype in DTYPES
-    ]
-    every.append(cuda_source.recurrence(*RESET_FIRST))
+    """Every source that a backend may ask for."""
+    every = [cuda_source.recurrence(cell, dtype) for cell in CELLS for dtype in DTYPES]
     every += map(cuda_source.storage, cuda_source.STORAGE)
     return [*every, cuda_source.bytes_and_masks()]
 

@@ -1,6 +1,6 @@
 """The CUDA backend: kernels and products on a stream, one launch and one gemm per step and pass.
 
-The loop over the steps is in C (kernels/cuda/steps.c). Where a call repeats with the same pointers,
+The loop over the steps is in C (`stepped.py`). Where a call repeats with the same pointers,
 its launches are replayed as a graph. Nothing here waits for the device but the timer.
 """
 
@@ -15,14 +15,13 @@ import numpy as np
 from ..core.backend import Layer, Matrix
 from ..core.config import DTYPES, RNNConfig
 from ..errors import BadParam, NotSupported
-from . import cuda_cupy, cuda_source
-from ._cuda import ffi, lib
+from . import cuda_cupy, cuda_source, stepped
+from ._stepped import ffi, lib
 from .cuda_device import Device
 from .cuda_elementwise import SHORT, Elementwise
 from .cuda_stream import Stream, check
+from .stepped import STORAGE, pointer
 
-STORAGE = {"float32": 0, "float16": 1, "bfloat16": 2, "float64": 3}  # of kernels/target.h
-AHEAD_NBYTES = 128 << 20  # input products that run ahead of the steps
 MOST_GRAPHS = 64
 MOST_GRAPH_STEPS = 4096
 GRAPH_OPERATIONS = 4e9  # a step with more keeps a GPU busy for longer than its launches take
@@ -103,140 +102,42 @@ class CudaBackend:
         self._stream.close()
         self._graphs.clear()
 
-    def _fill_layer(self, target: Any, layer: Layer, weights: int) -> dict[str, int]:
-        """The part that both passes share; answers the cell's kernels."""
-        config, sequence = layer.config, layer.sequence
-        kernels = self._stream.device.load(
-            cuda_source.recurrence(config.cell, config.dtype, layer.position)
-        )
-        common = self._stream.device.load(cuda_source.storage(config.dtype))
-        short, record = SHORT[config.dtype], config.record
-        target.storage, target.real = STORAGE[config.dtype], real_number(config)
-        target.reverse, target.gates = layer.direction, config.num_gates
-        target.planes, target.saved = record.num_planes, len(record.saved)
-        target.steps, target.batch = sequence.steps, sequence.batch
-        target.input_size, target.hidden_size = layer.input_size, config.hidden_size
-        for name, array in (
-            ("batch_sizes", sequence.batch_sizes_array),
-            ("offsets", sequence.offsets),
-        ):
-            setattr(target, name, ffi.cast("int64_t *", array.ctypes.data))
-        target.order = ffi.cast("int64_t *", self._stream.upload(sequence.order_array))
-        target.load_states = pointer(common[f"load_states_{short}"])
-        target.store_states = pointer(common[f"store_states_{short}"])
-        block = layer.recurrent
-        assert block.offset is not None
-        target.u = pointer(weights + block.offset * config.itemsize)
-        target.u_out, target.u_in = block.out_stride, block.in_stride
-        return kernels
+    def kernels(self, config: RNNConfig) -> dict[str, int]:
+        """Of `stepped.Engine`."""
+        load = self._stream.device.load
+        found = load(cuda_source.recurrence(config.cell, config.dtype))
+        found = found | load(cuda_source.storage(config.dtype))
+        return {name.removesuffix(f"_{SHORT[config.dtype]}"): at for name, at in found.items()}
+
+    def regions(self, layer: Layer, *nbytes: int) -> list[int]:
+        """Of `stepped.Engine`."""
+        return self._stream.regions(*nbytes)
+
+    def upload(self, array: np.ndarray[Any, Any] | None) -> int:
+        """Of `stepped.Engine`."""
+        return self._stream.upload(array)
 
     def recurrence_forward(
-        self,
-        layer: Layer,
-        *,
-        weights: int,
-        x: Matrix,
-        hx: int | None,
-        cx: int | None,
-        output: Matrix,
-        y: Matrix | None,
-        hy: int | None,
-        cy: int | None,
-        cells: int | None,
-        saved: int | None,
+        self, layer: Layer, *, hidden: int | None = None, **tensors: Any
     ) -> None:
-        config, sequence = layer.config, layer.sequence
-        has_cell, real = config.record.has_cell_state, config.real_itemsize
-        most = max(sequence.batch_sizes, default=0)
         check_layer(layer)
         with self._stream:
-            call = ffi.new("stepped_forward *")
-            kernels = self._fill_layer(call.layer, layer, weights)
-            call.pointwise = pointer(kernels[f"pointwise_forward_{SHORT[config.dtype]}"])
-            self._fill_weights(call, layer, weights)
-            call.x, call.x_row = pointer(x.address), x.row
-            call.hx, call.cx = pointer(hx), pointer(cx)
-            call.output, call.output_row = pointer(output.address), output.row
-            if y is not None:
-                call.y, call.y_row = pointer(y.address), y.row
-            call.hy, call.cy = pointer(hy), pointer(cy if has_cell else None)
-            call.cells, call.saved = pointer(cells), pointer(saved)
-            row_nbytes = config.num_gates * config.hidden_size * real
-            rows = max(most, min(sequence.rows, AHEAD_NBYTES // max(row_nbytes, 1)))
-            call.chunk_rows = rows
-            state = sequence.batch * config.hidden_size
-            regions = self._stream.regions(
-                state * real,
-                state * real if has_cell else 0,
-                state * config.itemsize if sequence.order else 0,
-                rows * row_nbytes if layer.input.offset is not None else 0,
-                most * row_nbytes,
-            )
-            call.h, call.c, call.sorted, call.x_products, call.h_products = map(pointer, regions)
-            if not has_cell:
-                call.c = ffi.NULL
-            self._run(lib.run_forward, call, layer)
-
-    def _fill_weights(self, call: Any, layer: Layer, weights: int) -> None:
-        """Input matrices and biases of all gates."""
-        itemsize, block = layer.config.itemsize, layer.input
-        if block.offset is not None:
-            call.w = pointer(weights + block.offset * itemsize)
-            call.w_out, call.w_in = block.out_stride, block.in_stride
-        for name, offset in (
-            ("input_bias", block.bias_offset),
-            ("recurrent_bias", layer.recurrent.bias_offset),
-        ):
-            if offset is not None:
-                setattr(call, name, pointer(weights + offset * itemsize))
-        call.bias_gate = block.bias_gate_stride
+            stepped.forward(self, layer, hidden=hidden, **tensors)
 
     def recurrence_backward(
         self,
         layer: Layer,
         *,
-        weights: int,
-        dy: Matrix,
-        mask: Matrix | None,
-        scale: float,
-        hx: int | None,
-        cx: int | None,
-        output: Matrix,
-        cells: int | None,
-        saved: int | None,
-        dhy: int | None,
-        dcy: int | None,
-        dhx: int | None,
-        dcx: int | None,
-        dgates: Matrix,
+        hidden: int | None = None,
+        dprojected: Matrix | None = None,
+        **tensors: Any,
     ) -> None:
-        config, sequence = layer.config, layer.sequence
-        has_cell, real = config.record.has_cell_state, config.real_itemsize
         check_layer(layer)
         with self._stream:
-            call = ffi.new("stepped_backward *")
-            kernels = self._fill_layer(call.layer, layer, weights)
-            call.pointwise = pointer(kernels[f"pointwise_backward_{SHORT[config.dtype]}"])
-            call.dy, call.dy_row = pointer(dy.address), dy.row
-            if mask is not None:
-                call.mask, call.mask_row = pointer(mask.address), mask.row
-            call.scale = scale
-            call.hx, call.cx = pointer(hx), pointer(cx)
-            call.output, call.output_row = pointer(output.address), output.row
-            call.cells, call.saved = pointer(cells), pointer(saved)
-            call.dhy, call.dcy = pointer(dhy), pointer(dcy)
-            call.dhx, call.dcx = pointer(dhx), pointer(dcx if has_cell else None)
-            call.dgates, call.dgates_row = pointer(dgates.address), dgates.row
-            state = sequence.batch * config.hidden_size * real
-            products = max(sequence.batch_sizes, default=0) * config.hidden_size * real
-            regions = self._stream.regions(state, state if has_cell else 0, products)
-            call.dh, call.dc, call.products = map(pointer, regions)
-            if not has_cell:
-                call.dc = ffi.NULL
-            self._run(lib.run_backward, call, layer)
+            stepped.backward(self, layer, hidden=hidden, dprojected=dprojected, **tensors)
 
-    def _run(self, function: Any, call: Any, layer: Layer) -> None:
-        """Run a pass; from the second time that all its pointers are the same, as a graph."""
+    def run(self, function: Any, call: Any, layer: Layer) -> None:
+        """Of `stepped.Engine`. From the second time that all pointers are the same, as a graph."""
         stream = self._stream
         if not repeats_as_graph(layer) or stream.is_capturing:
             check(function(stream.calls, call))
@@ -281,15 +182,6 @@ class CudaBackend:
             call.b, call.b_row, call.b_column = pointer(b.address), b.row, b.column
             call.c, call.c_row = pointer(c.address), c.row
             check(lib.multiply(self._stream.calls, call))
-
-
-def pointer(address: int | None) -> Any:
-    return ffi.cast("void *", address or 0)
-
-
-def real_number(config: RNNConfig) -> int:
-    """The storage number of the real type."""
-    return STORAGE["float64" if config.real_itemsize == 8 else "float32"]
 
 
 def check_extents(argument: str, *extents: int) -> None:

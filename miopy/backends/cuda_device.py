@@ -15,7 +15,7 @@ from .cuda_source import Source
 
 @dataclass(frozen=True)
 class Calls:
-    """Addresses and numbers for `device_calls` of kernels/cuda/calls.h.
+    """Addresses and numbers for `device_calls` of kernels/stepped/calls.h.
 
     types, computes   of cuBLAS or hipBLAS, for float32, float16, bfloat16 and float64
     """

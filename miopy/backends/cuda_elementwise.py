@@ -11,7 +11,7 @@ import numpy as np
 from ..core.backend import Matrix, Strided
 from ..core.config import DTYPES
 from . import cuda_source
-from ._cuda import lib
+from ._stepped import lib
 from .cuda_stream import Stream
 
 SHORT = {
@@ -137,7 +137,16 @@ class Elementwise:
                 source = aside
             stream.device.copy(to, source, nbytes, stream.address)
 
-    def column_sums(self, dtype: str, sums: int, a: Matrix, rows: int, columns: int) -> None:
+    def column_sums(
+        self,
+        dtype: str,
+        sums: int,
+        a: Matrix,
+        rows: int,
+        columns: int,
+        *,
+        accumulate: bool = False,
+    ) -> None:
         """In two steps: chunks of rows first, as many whatever the device; then their sums."""
         chunk_rows = max(LEAST_CHUNK, math.isqrt(rows))
         chunks = -(-rows // chunk_rows)
@@ -155,7 +164,7 @@ class Elementwise:
                 columns,
                 pointer(sums),
                 pointer(partial),
-                *(Int64(chunks), Int64(columns)),
+                *(Int64(chunks), Int64(columns), ctypes.c_int(accumulate)),
             )
 
     def plane_sums(

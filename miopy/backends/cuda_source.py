@@ -41,25 +41,19 @@ class Source:
 
 
 @functools.cache
-def recurrence(cell: str, dtype: str, position: tuple[int, ...]) -> Source:
-    """pointwise_forward and pointwise_backward of a cell.
-
-    position   where the layout keeps each gate of the cell, in the cell's order
-    """
+def recurrence(cell: str, dtype: str) -> Source:
+    """pointwise_forward and pointwise_backward of a cell."""
     record = CELLS[cell]
-    planes = (*position, *range(len(record.gates), record.num_planes))
     defines = {
         "GATES": len(record.gates),
         "PLANES": record.num_planes,
         "SAVED": len(record.saved),
         "STATES": 2 if record.has_cell_state else 1,
-        "POSITION": _listed(planes),
         "INPUT_PLANE": _listed(map(record.input_plane, range(len(record.gates)))),
         "cell_forward": f"{cell}_forward",
         "cell_backward": f"{cell}_backward",
     }
-    name = f"{cell}_{dtype}_{''.join(map(str, position))}"
-    return _source(name, ("math.h", f"cells/{cell}.h", "pointwise.c"), defines, dtype)
+    return _source(f"{cell}_{dtype}", ("math.h", f"cells/{cell}.h", "pointwise.c"), defines, dtype)
 
 
 @functools.cache
@@ -67,7 +61,7 @@ def storage(dtype: str) -> Source:
     """All other kernels on elements of a type; for integers, those of tensor.c."""
     files: tuple[str, ...] = ("tensor.c",)
     if dtype in FLOATING:
-        files = ("states.c", "reduce.c", "dropout.c", "tensor.c", "tensor_op.c")
+        files = ("states.c", "project.c", "reduce.c", "dropout.c", "tensor.c", "tensor_op.c")
     return _source(dtype, files, {}, dtype)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import DeviceError
-from ._cuda import ffi, lib
+from ._stepped import ffi, lib
 from .cuda_device import Device, Graph
 from .scratch import Scratch
 
@@ -125,7 +125,7 @@ def _device_calls(device: Device) -> Any:
 
 
 def check(error: int) -> None:
-    """Raise DeviceError for what a function of kernels/cuda/steps.h returns."""
+    """Raise DeviceError for what a function of kernels/stepped/steps.h returns."""
     if error:
         what = "a launch" if error > 0 else "a matrix product"
         raise DeviceError("stream", f"failed in {what}, with error {abs(error)}")

@@ -15,11 +15,12 @@ import numpy as np
 from ..core.backend import Layer, Matrix, Strided
 from ..core.cells import CELLS
 from ..errors import BadParam, OutOfMemory
-from . import host_elementwise
+from . import host_elementwise, stepped
 from ._host import ffi, lib
+from .host_stepped import HostEngine
 from .scratch import Scratch
+from .stepped import STORAGE
 
-STORAGE = {"float32": 0, "float16": 1, "bfloat16": 2, "float64": 3}
 CELL_NUMBER = {name: number for number, name in enumerate(CELLS)}
 BUILDS = ("avx512", "avx2", "base")  # of the kernels, as numbered in kernels/host/pool.h
 ALIGNMENT = 64
@@ -89,6 +90,7 @@ class HostBackend:
             raise OutOfMemory("pool", "of threads cannot be allocated")
         self._pool = ffi.gc(created, lib.pool_destroy)
         self._scratch = Scratch(_allocate, ALIGNMENT)
+        self._engine = HostEngine(self._pool, self._scratch)
         self._locks: dict[int, threading.Lock] = {}
 
     @property
@@ -148,8 +150,34 @@ class HostBackend:
         target.bias_gate = layer.input.bias_gate_stride
         for gate, position in enumerate(layer.position):
             target.position[gate] = position
+        target.idle_keeps_state = config.idle_keeps_state
+        for number, value in enumerate(config.scalars):
+            target.scalars[number] = value
 
     def recurrence_forward(
+        self, layer: Layer, *, hidden: int | None = None, **tensors: Any
+    ) -> None:
+        if layer.projection is None:
+            self._forward(layer, **tensors)
+            return
+        with self._lock:
+            stepped.forward(self._engine, layer, hidden=hidden, **tensors)
+
+    def recurrence_backward(
+        self,
+        layer: Layer,
+        *,
+        hidden: int | None = None,
+        dprojected: Matrix | None = None,
+        **tensors: Any,
+    ) -> None:
+        if layer.projection is None:
+            self._backward(layer, **tensors)
+            return
+        with self._lock:
+            stepped.backward(self._engine, layer, hidden=hidden, dprojected=dprojected, **tensors)
+
+    def _forward(
         self,
         layer: Layer,
         *,
@@ -175,7 +203,7 @@ class HostBackend:
         call.cells, call.saved = self._pointer(cells), self._pointer(saved)
         self._run(lib.recurrence_forward, lib.forward_scratch, call)
 
-    def recurrence_backward(
+    def _backward(
         self,
         layer: Layer,
         *,
@@ -219,7 +247,8 @@ class HostBackend:
         accumulate: bool = False,
     ) -> None:
         call = ffi.new("gemm_call *")
-        call.storage, call.accumulate = STORAGE[dtype], accumulate
+        call.storage = call.c_storage = STORAGE[dtype]
+        call.accumulate = accumulate
         call.M, call.N, call.K = shape
         call.a, call.a_row, call.a_column = self._pointer(a.address), a.row, a.column
         call.b, call.b_row, call.b_column = self._pointer(b.address), b.row, b.column
@@ -233,10 +262,20 @@ class HostBackend:
             scratch = self._scratch.address(scratch_of(self._pool, call))
             function(self._pool, call, self._pointer(scratch))
 
-    def column_sums(self, dtype: str, sums: int, a: Matrix, rows: int, columns: int) -> None:
+    def column_sums(
+        self,
+        dtype: str,
+        sums: int,
+        a: Matrix,
+        rows: int,
+        columns: int,
+        *,
+        accumulate: bool = False,
+    ) -> None:
         to, source = self._pointer(sums), self._pointer(a.address)
+        kind = STORAGE[dtype], accumulate
         with self._lock:
-            lib.column_sums(self._pool, STORAGE[dtype], to, source, rows, columns, a.row)
+            lib.column_sums(self._pool, *kind, to, source, rows, columns, a.row)
 
     def plane_sums(
         self, dtype: str, out: Matrix, a: Matrix, rows: int, columns: int, planes: list[int]

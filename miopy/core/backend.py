@@ -45,6 +45,7 @@ class Layer:
 
     input, recurrent   where the layout keeps the matrices and biases of all gates
     position           where the layout keeps each gate of the cell, in the cell's order
+    projection         where the layout keeps the projection; None without one
     """
 
     config: RNNConfig
@@ -54,6 +55,7 @@ class Layer:
     input: Block
     recurrent: Block
     position: tuple[int, ...]
+    projection: Block | None = None
 
     @property
     def input_size(self) -> int:
@@ -111,15 +113,17 @@ class Backend(Protocol):
         cy: int | None,
         cells: int | None,
         saved: int | None,
+        hidden: int | None = None,
     ) -> None:
-        """Run a layer in one direction over the whole sequence.
+        """Run a layer in one direction over the whole sequence. S is P with a projection, else H.
 
         x        (T, I)     the layer's input
-        hx, cx   (N, H)     initial states of this layer and direction; None means zeros
-        output   (T, H)     written; y, if not None, is written alike
-        hy, cy   (N, H)     written unless None; zero for sequences of length zero
+        hx, cx   (N, S), (N, H)  initial states of this layer and direction; None means zeros
+        output   (T, S)     written; y, if not None, is written alike
+        hy, cy   (N, S), (N, H)  written unless None; of sequences of length zero see the config
         cells    (T, H)     cell states in the real type, for backward; None in inference
         saved    (T, V, H)  the cell's saved planes, for backward; None in inference
+        hidden   (T, H)     what is projected, for backward; None in inference, or without
         """
 
     def recurrence_backward(
@@ -135,19 +139,23 @@ class Backend(Protocol):
         output: Matrix,
         cells: int | None,
         saved: int | None,
+        hidden: int | None = None,
         dhy: int | None,
         dcy: int | None,
         dhx: int | None,
         dcx: int | None,
         dgates: Matrix,
+        dprojected: Matrix | None = None,
     ) -> None:
         """Turn the gradient of a layer's output into that of its pre-activations.
 
-        dy         (T, H)     gradient of the output; may stand where plane 0 of dgates is written
-        mask       (T, H)     bytes; dy counts mask * scale times. None: once
-        dhy, dcy   (N, H)     gradients of the final states; None means zeros
-        dhx, dcx   (N, H)     written unless None
-        dgates     (T, P, H)  written: the gates' planes in layout order, then input planes
+        dy         (T, S)     gradient of the output; may stand where plane 0 of dgates, or where
+                              dprojected is written
+        mask       (T, S)     bytes; dy counts mask * scale times. None: once
+        dhy, dcy   (N, S), (N, H)  gradients of the final states; None means zeros
+        dhx, dcx   (N, S), (N, H)  written unless None
+        dgates     (T, planes, H)  written: the gates' planes in layout order, then input planes
+        dprojected (T, S)     written with a projection: the whole gradient of the output
         """
 
     def gemm(
@@ -162,8 +170,17 @@ class Backend(Protocol):
     ) -> None:
         """c = a b, or c += a b, with shape (M, N, K). Columns of c are adjacent."""
 
-    def column_sums(self, dtype: str, sums: int, a: Matrix, rows: int, columns: int) -> None:
-        """sums[n] = sum of column n of a."""
+    def column_sums(
+        self,
+        dtype: str,
+        sums: int,
+        a: Matrix,
+        rows: int,
+        columns: int,
+        *,
+        accumulate: bool = False,
+    ) -> None:
+        """sums[n] = sum of column n of a, or += with `accumulate`."""
 
     def plane_sums(
         self, dtype: str, out: Matrix, a: Matrix, rows: int, columns: int, planes: list[int]

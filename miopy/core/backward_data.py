@@ -1,26 +1,48 @@
 """The forward walk in reverse: gradients of x and of the initial states.
 
-The gradients of the pre-activations stay in the workspace, where backward weights finds them. The
+The gradients of the pre-activations stay where the plan has booked them, for backward weights. The
 gradient of a layer's output needs no memory of its own: it is written where plane 0 of the layer's
-dgates will stand, and each element is read before it is overwritten.
+dgates, or its dprojected, will stand, and each element is read before it is overwritten.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from .backend import Backend, Layer, Matrix
 from .config import RNNConfig
-from .forward import Rows, columns, layer_of, state_address
+from .forward import Rows, c_address, columns, h_address, layer_of, reserved
 from .layout import Block, Layout
 from .plan import Plan
 from .sequence import Sequence
 
 
-def dgates_of(plan: Plan, workspace: int, layer: int, direction: int) -> Matrix:
-    """The gradients of a layer's pre-activations in one direction: (T, P, H)."""
-    config = plan.config
-    width = config.record.num_planes * config.hidden_size
-    base = plan.workspace.address(workspace, "dgates", layer)
-    return Matrix(base + direction * width * config.itemsize, config.num_directions * width)
+@dataclass(frozen=True)
+class Gradients:
+    """Where a plan's buffers hold what backward data leaves for backward weights."""
+
+    plan: Plan
+    workspace: int
+    reserve: int
+
+    def dgates(self, layer: int, direction: int) -> Matrix:
+        """The gradients of a layer's pre-activations in one direction: (T, planes, H)."""
+        config = self.plan.config
+        width = config.record.num_planes * config.hidden_size
+        base = self.plan.gradient(self.workspace, self.reserve, "dgates", layer)
+        return Matrix(base + direction * width * config.itemsize, config.num_directions * width)
+
+    def dprojected(self, layer: int, direction: int) -> Matrix | None:
+        """The gradient of a layer's projected output in one direction: (T, P)."""
+        config = self.plan.config
+        if not config.projection_size:
+            return None
+        base = self.plan.gradient(self.workspace, self.reserve, "dprojected", layer)
+        return columns(config, base, direction)
+
+    def output(self, layer: int, direction: int) -> Matrix:
+        """The gradient of the output of a layer that another reads: (T, S)."""
+        return self.dprojected(layer, direction) or self.dgates(layer, direction)
 
 
 def input_runs(config: RNNConfig, position: tuple[int, ...]) -> list[tuple[int, int, int]]:
@@ -60,16 +82,16 @@ def backward_data(
 ) -> None:
     """Gradients of x, hx and cx from those of y, hy and cy.
 
-    dy           (T, D*H)     read
-    dhy, dcy     (L*D, N, H)  None means zeros
-    hx, cx       (L*D, N, H)  as forward got them
+    dy           (T, D*S)     read
+    dhy, dcy     (L*D, N, S), (L*D, N, H)  None means zeros
+    hx, cx       as dhy, dcy  as forward got them
     dx           (T, I)       overwritten; rows of a padded dx that hold no step stay untouched
-    dhx, dcx     (L*D, N, H)  overwritten unless None
+    dhx, dcx     as dhy, dcy  overwritten unless None
     workspace    plan.workspace.nbytes; holds dgates afterwards
-    reserve      as forward left it; only read
+    reserve      as forward left it; only read, unless the plan keeps dgates there
     scale        1 / (1 - p) of the inter-layer dropout, in storage precision
     """
-    config = plan.config
+    config, left = plan.config, Gradients(plan, workspace, reserve)
     top = dy.address
     if dy.index is not None:
         top = plan.workspace.address(workspace, "packed_y")
@@ -81,34 +103,29 @@ def backward_data(
         for direction in range(config.num_directions):
             run = layer_of(plan, layout, sequence, layer, direction)
             index = layer * config.num_directions + direction
-            dgates = dgates_of(plan, workspace, layer, direction)
             is_top = layer == config.num_layers - 1
             backend.recurrence_backward(
                 run,
                 weights=weights,
-                dy=columns(config, top, direction) if is_top else dgates,
+                dy=columns(config, top, direction) if is_top else left.output(layer, direction),
                 mask=None if is_top else _mask(plan, reserve, layer, direction),
                 scale=scale,
-                hx=state_address(plan, sequence, hx, index),
-                cx=state_address(plan, sequence, cx, index),
+                hx=h_address(config, sequence, hx, index),
+                cx=c_address(config, sequence, cx, index),
                 output=columns(config, plan.reserve.address(reserve, "outputs", layer), direction),
-                cells=_saved(plan, reserve, "cells", layer, direction),
-                saved=_saved(plan, reserve, "saved", layer, direction),
-                dhy=state_address(plan, sequence, dhy, index),
-                dcy=state_address(plan, sequence, dcy, index),
-                dhx=state_address(plan, sequence, dhx, index),
-                dcx=state_address(plan, sequence, dcx, index),
-                dgates=dgates,
+                cells=reserved(plan, reserve, "cells", layer, direction),
+                saved=reserved(plan, reserve, "saved", layer, direction),
+                hidden=reserved(plan, reserve, "hidden", layer, direction),
+                dhy=h_address(config, sequence, dhy, index),
+                dcy=c_address(config, sequence, dcy, index),
+                dhx=h_address(config, sequence, dhx, index),
+                dcx=c_address(config, sequence, dcx, index),
+                dgates=left.dgates(layer, direction),
+                dprojected=left.dprojected(layer, direction),
             )
-        _input_gradient(plan, backend, layout, sequence, weights, workspace, layer, packed_dx)
+        _input_gradient(backend, layout, sequence, weights, left, layer, packed_dx)
     if dx.index is not None:
         backend.scatter_rows(dx.address, packed_dx, dx.index, config.input_size * config.itemsize)
-
-
-def _saved(plan: Plan, reserve: int, name: str, layer: int, direction: int) -> int | None:
-    if name not in plan.reserve.regions:
-        return None
-    return plan.reserve.address(reserve, name, layer, direction)
 
 
 def _mask(plan: Plan, reserve: int, layer: int, direction: int) -> Matrix | None:
@@ -117,35 +134,33 @@ def _mask(plan: Plan, reserve: int, layer: int, direction: int) -> Matrix | None
     if "mask" not in plan.reserve.regions:
         return None
     base = plan.reserve.address(reserve, "mask", layer)
-    return Matrix(base + direction * config.hidden_size, config.output_size)
+    return Matrix(base + direction * config.state_size, config.output_size)
 
 
 def _input_gradient(
-    plan: Plan,
     backend: Backend,
     layout: Layout,
     sequence: Sequence,
     weights: int,
-    workspace: int,
+    left: Gradients,
     layer: int,
     dx: int,
 ) -> None:
     """The gradient of a layer's input: of x, or of the output of the layer below."""
-    config = plan.config
+    plan, config = left.plan, left.plan.config
     if layer == 0 and config.skip_input:
-        _skip_gradient(plan, backend, layout, sequence, workspace, dx)
+        _skip_gradient(backend, layout, left, dx)
         return
     for direction in range(config.num_directions):
         run = layer_of(plan, layout, sequence, layer, direction)
-        dgates = dgates_of(plan, workspace, layer, direction)
+        dgates = left.dgates(layer, direction)
         if layer == 0:
             target = Matrix(dx, config.input_size)
             _times_weights(plan, backend, run, weights, dgates, target, 0, config.input_size)
             continue
         for below in range(config.num_directions):
-            target = dgates_of(plan, workspace, layer - 1, below)
-            first = below * config.hidden_size
-            _times_weights(plan, backend, run, weights, dgates, target, first, config.hidden_size)
+            target, count = left.output(layer - 1, below), config.state_size
+            _times_weights(plan, backend, run, weights, dgates, target, below * count, count)
 
 
 def _times_weights(
@@ -184,17 +199,15 @@ def gate_rows(config: RNNConfig, block: Block, base: int, gate: int, column: int
     return Matrix(base + offset * config.itemsize, block.out_stride, block.in_stride)
 
 
-def _skip_gradient(
-    plan: Plan, backend: Backend, layout: Layout, sequence: Sequence, workspace: int, dx: int
-) -> None:
+def _skip_gradient(backend: Backend, layout: Layout, left: Gradients, dx: int) -> None:
     """x was added to every gate of both directions, so its gradient is the sum of theirs."""
-    config = plan.config
+    config = left.plan.config
     width = config.record.num_planes * config.hidden_size
     planes = []
     for direction in range(config.num_directions):
         position = layout.order(config)
         for _, plane, count in input_runs(config, position):
             planes += [direction * width + (plane + i) * config.hidden_size for i in range(count)]
-    dgates = dgates_of(plan, workspace, 0, 0)
-    target = Matrix(dx, config.input_size)
-    backend.plane_sums(config.dtype, target, dgates, plan.rows, config.hidden_size, planes)
+    rows, target = left.plan.rows, Matrix(dx, config.input_size)
+    dgates = left.dgates(0, 0)
+    backend.plane_sums(config.dtype, target, dgates, rows, config.hidden_size, planes)

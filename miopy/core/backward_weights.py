@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from .backend import Backend, Layer, Matrix
-from .backward_data import dgates_of, gate_rows, input_runs
-from .forward import Rows, columns, layer_of, state_address
+from .backward_data import Gradients, gate_rows, input_runs
+from .forward import Rows, columns, h_address, layer_of, reserved
 from .layout import Layout
 from .plan import Plan
 from .sequence import Sequence
@@ -21,15 +23,16 @@ def backward_weights(
     dw: int,
     workspace: int,
     reserve: int,
+    accumulate: bool = False,
 ) -> None:
-    """Overwrite dw, laid out as the weights, with the gradients of all parameters.
+    """The gradients of all parameters: dw, laid out as the weights, is overwritten or added to.
 
     x            (T, I)       as forward got it
-    hx           (L*D, N, H)  as forward got it; None means zeros
-    workspace    as backward data left it; `dgates` is only read
-    reserve      as forward left it; only read
+    hx           (L*D, N, S)  as forward got it; None means zeros
+    workspace    as backward data left it, if the plan keeps dgates there; else any
+    reserve      as the passes before left it; only read
     """
-    config = plan.config
+    config, left = plan.config, Gradients(plan, workspace, reserve)
     source = x.address
     if x.index is not None:
         source = plan.workspace.address(workspace, "packed_x")
@@ -38,59 +41,88 @@ def backward_weights(
         outputs = plan.reserve.address(reserve, "outputs", layer)
         for direction in range(config.num_directions):
             run = layer_of(plan, layout, sequence, layer, direction)
-            dgates = dgates_of(plan, workspace, layer, direction)
             index = layer * config.num_directions + direction
             states = columns(config, outputs, direction)
             before = Matrix(
                 states.address,
                 states.row,
                 index=sequence.previous_rows[direction],
-                other=state_address(plan, sequence, hx, index),
-                other_row=config.hidden_size,
+                other=h_address(config, sequence, hx, index),
+                other_row=config.state_size,
             )
-            _recurrent_matrices(plan, backend, run, dgates, before, dw)
+            sums = Sums(backend, run, left.dgates(layer, direction), dw, plan.rows, accumulate)
+            sums.recurrent_matrices(before)
             if run.input.offset is not None:
-                _input_matrices(plan, backend, run, dgates, Matrix(source, run.input_size), dw)
-            if config.bias:
-                _biases(plan, backend, run, dgates, dw)
+                sums.input_matrices(Matrix(source, run.input_size))
+            if run.projection is not None:
+                hidden = reserved(plan, reserve, "hidden", layer, direction)
+                sums.projection(left.output(layer, direction), hidden or 0)
+            sums.biases()
         source = outputs
         if config.dropout and layer < config.num_layers - 1:
             source = plan.reserve.address(reserve, "dropped", layer)
 
 
-def _recurrent_matrices(
-    plan: Plan, backend: Backend, run: Layer, dgates: Matrix, before: Matrix, dw: int
-) -> None:
-    """dU = dgates' h, summed over all rows, h being the state before each."""
-    config = plan.config
-    shape = (config.num_gates * config.hidden_size, config.hidden_size, plan.rows)
-    transposed = Matrix(dgates.address, 1, dgates.row)
-    backend.gemm(config.dtype, gate_rows(config, run.recurrent, dw, 0), transposed, before, shape)
+@dataclass(frozen=True)
+class Sums:
+    """The sums over all rows that are the gradients of one layer and direction."""
 
+    backend: Backend
+    run: Layer
+    dgates: Matrix
+    dw: int
+    rows: int
+    accumulate: bool
 
-def _input_matrices(
-    plan: Plan, backend: Backend, run: Layer, dgates: Matrix, x: Matrix, dw: int
-) -> None:
-    """dW = dgates' x, summed over all rows."""
-    config = plan.config
-    unit = config.hidden_size * config.itemsize
-    for gate, plane, gates in input_runs(config, run.position):
-        shape = (gates * config.hidden_size, run.input_size, plan.rows)
-        transposed = Matrix(dgates.address + plane * unit, 1, dgates.row)
-        backend.gemm(config.dtype, gate_rows(config, run.input, dw, gate), transposed, x, shape)
+    def _planes(self, plane: int) -> Matrix:
+        """dgates from a plane on."""
+        config = self.run.config
+        return Matrix(
+            self.dgates.address + plane * config.hidden_size * config.itemsize, self.dgates.row
+        )
 
+    def _product(self, to: Matrix, a: Matrix, b: Matrix, rows: int, columns: int) -> None:
+        """to = a' b."""
+        transposed, shape = Matrix(a.address, 1, a.row), (rows, columns, self.rows)
+        dtype = self.run.config.dtype
+        self.backend.gemm(dtype, to, transposed, b, shape, accumulate=self.accumulate)
 
-def _biases(plan: Plan, backend: Backend, run: Layer, dgates: Matrix, dw: int) -> None:
-    """The gradient of a bias is the sum of its gate's rows."""
-    config = plan.config
-    unit = config.hidden_size * config.itemsize
+    def recurrent_matrices(self, before: Matrix) -> None:
+        """dU = dgates' h, h being the state before each row."""
+        config = self.run.config
+        to = gate_rows(config, self.run.recurrent, self.dw, 0)
+        width = config.num_gates * config.hidden_size
+        self._product(to, self.dgates, before, width, config.state_size)
 
-    def sums(bias: int | None, gate: int, plane: int, gates: int) -> None:
-        assert bias is not None
-        start = Matrix(dgates.address + plane * unit, dgates.row)
-        to = dw + bias * config.itemsize + gate * unit
-        backend.column_sums(config.dtype, to, start, plan.rows, gates * config.hidden_size)
+    def input_matrices(self, x: Matrix) -> None:
+        """dW = dgates' x."""
+        config = self.run.config
+        for gate, plane, gates in input_runs(config, self.run.position):
+            to = gate_rows(config, self.run.input, self.dw, gate)
+            width = gates * config.hidden_size
+            self._product(to, self._planes(plane), x, width, self.run.input_size)
 
-    for gate, plane, gates in input_runs(config, run.position):
-        sums(run.input.bias_offset, gate, plane, gates)
-    sums(run.recurrent.bias_offset, 0, 0, config.num_gates)
+    def projection(self, dprojected: Matrix, hidden: int) -> None:
+        """The gradient of the projection is dprojected' hidden."""
+        config, block = self.run.config, self.run.projection
+        assert block is not None
+        to = gate_rows(config, block, self.dw, 0)
+        of = Matrix(hidden, config.hidden_size)
+        self._product(to, dprojected, of, config.projection_size, config.hidden_size)
+
+    def biases(self) -> None:
+        """The gradient of a bias is the sum of its gate's rows."""
+        config = self.run.config
+        for gate, plane, gates in input_runs(config, self.run.position):
+            self._bias(self.run.input.bias_offset, gate, plane, gates)
+        self._bias(self.run.recurrent.bias_offset, 0, 0, config.num_gates)
+
+    def _bias(self, offset: int | None, gate: int, plane: int, gates: int) -> None:
+        if offset is None:
+            return
+        config = self.run.config
+        to = self.dw + (offset + gate * config.hidden_size) * config.itemsize
+        columns = gates * config.hidden_size
+        self.backend.column_sums(
+            config.dtype, to, self._planes(plane), self.rows, columns, accumulate=self.accumulate
+        )

@@ -13,6 +13,7 @@ pre-activations, and their gradients `dgates`, have the planes
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 
@@ -24,6 +25,7 @@ class Cell:
     separate         gates whose input product has a plane of its own
     saved            planes that forward keeps for backward, in storage precision
     has_cell_state   whether there is a cell state c besides the hidden state h
+    scalars          numbers that its math takes, the same for every unit, with their defaults
     """
 
     name: str
@@ -31,6 +33,7 @@ class Cell:
     separate: tuple[str, ...] = ()
     saved: tuple[str, ...] = ()
     has_cell_state: bool = False
+    scalars: tuple[tuple[str, float], ...] = ()
 
     @property
     def num_planes(self) -> int:
@@ -52,6 +55,7 @@ CELLS = {
             gates=("i", "f", "g", "o"),
             saved=("i", "f", "g", "o"),
             has_cell_state=True,
+            scalars=(("clip_low", -math.inf), ("clip_high", math.inf), ("clip_nan", math.nan)),
         ),
         Cell(
             "gru",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from ..errors import BadParam
@@ -28,19 +29,45 @@ DTYPES = {
 }
 
 
+INPUT, RECURRENT, PROJECTION = ROLES = (0, 1, 2)
+# Which of the two bias vectors of a gate there are: roles.
+BIASES = {"none": (), "input": (INPUT,), "recurrent": (RECURRENT,), "both": (INPUT, RECURRENT)}
+
+
+@dataclass(frozen=True)
+class Clip:
+    """Bounds of LSTM's cell state where it is read: by the next step, and by the output.
+
+    catches_nan   whether a NaN becomes the lower bound; else it stays
+    """
+
+    low: float
+    high: float
+    catches_nan: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.low <= self.high:
+            raise BadParam("clip", "must have numbers as bounds, the lower one first", self)
+
+
 @dataclass(frozen=True)
 class RNNConfig:
     """A stack of recurrent layers; layer l + 1 reads both directions of layer l.
 
-    cell            a name in `cells.CELLS`
-    input_size      I, features of x
-    hidden_size     H, units per layer and direction
-    num_layers      L
-    bidirectional   two directions, outputs concatenated
-    bias            an input and a recurrent bias per gate, or none
-    skip_input      layer 0 adds x to every gate instead of multiplying it; needs I == H
-    dtype           a name in `DTYPES`
-    dropout         whether inter-layer dropout takes part (its mask is booked in the reserve)
+    cell              a name in `cells.CELLS`
+    input_size        I, features of x
+    hidden_size       H, units per layer and direction
+    num_layers        L
+    bidirectional     two directions, outputs concatenated
+    bias              a name in `BIASES`
+    skip_input        layer 0 adds x to every gate instead of multiplying it; needs I == H
+    dtype             a name in `DTYPES`
+    dropout           whether inter-layer dropout takes part (its mask is booked in the reserve)
+    projection_size   P: h is the product of a matrix (P, H) with what the cell puts out; 0: it is
+                      what the cell puts out. For cells with a cell state
+    clip              bounds of LSTM's cell state; None: none
+    idle_keeps_state  the final states of a sequence without a step are its initial ones (and so
+                      with gradients); else they are zero
     """
 
     cell: str
@@ -48,21 +75,32 @@ class RNNConfig:
     hidden_size: int
     num_layers: int = 1
     bidirectional: bool = False
-    bias: bool = True
+    bias: str = "both"
     skip_input: bool = False
     dtype: str = "float32"
     dropout: bool = False
+    projection_size: int = 0
+    clip: Clip | None = None
+    idle_keeps_state: bool = False
 
     def __post_init__(self) -> None:
         if self.cell not in CELLS:
             raise BadParam("cell", f"must be one of {', '.join(CELLS)}", self.cell)
         if self.dtype not in DTYPES:
             raise BadParam("dtype", f"must be one of {', '.join(DTYPES)}", self.dtype)
-        for name in ("input_size", "hidden_size", "num_layers"):
+        if self.bias not in BIASES:
+            raise BadParam("bias", f"must be one of {', '.join(BIASES)}", self.bias)
+        for name in ("input_size", "hidden_size", "num_layers", "projection_size"):
             if getattr(self, name) < 0:
                 raise BadParam(name, "must not be negative", getattr(self, name))
         if self.skip_input and self.input_size != self.hidden_size:
             raise BadParam("input_size", "must equal hidden_size with skip_input", self.input_size)
+        if self.projection_size and not self.record.has_cell_state:
+            raise BadParam(
+                "projection_size", "must be 0 without a cell state", self.projection_size
+            )
+        if self.clip and "clip_low" not in dict(self.record.scalars):
+            raise BadParam("clip", f"must be None, {self.cell} has nothing to clip", self.clip)
 
     @property
     def num_directions(self) -> int:
@@ -77,9 +115,28 @@ class RNNConfig:
         return len(self.record.gates)
 
     @property
+    def state_size(self) -> int:
+        """Units of h: P with a projection, else H."""
+        return self.projection_size or self.hidden_size
+
+    @property
     def output_size(self) -> int:
-        """Features of y: D * H."""
-        return self.num_directions * self.hidden_size
+        """Features of y: D * P or D * H."""
+        return self.num_directions * self.state_size
+
+    @property
+    def roles(self) -> tuple[int, ...]:
+        """The roles of matrices."""
+        return ROLES if self.projection_size else ROLES[:2]
+
+    @property
+    def scalars(self) -> tuple[float, ...]:
+        """The numbers that the cell's math takes, in the record's order."""
+        given: dict[str, float] = {}
+        if self.clip:
+            given = {"clip_low": self.clip.low, "clip_high": self.clip.high}
+            given["clip_nan"] = self.clip.low if self.clip.catches_nan else math.nan
+        return tuple(given.get(name, default) for name, default in self.record.scalars)
 
     @property
     def itemsize(self) -> int:

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from .backend import Backend, Layer, Matrix
-from .layout import INPUT, RECURRENT, Layout
+from .config import INPUT, PROJECTION, RECURRENT, RNNConfig
+from .layout import Layout
 from .plan import Plan
 from .sequence import Sequence
 
@@ -38,19 +39,25 @@ def layer_of(plan: Plan, layout: Layout, sequence: Sequence, layer: int, directi
         layout.block(config, layer, direction, INPUT),
         layout.block(config, layer, direction, RECURRENT),
         layout.order(config),
+        layout.block(config, layer, direction, PROJECTION) if config.projection_size else None,
     )
 
 
-def state_address(plan: Plan, sequence: Sequence, state: int | None, index: int) -> int | None:
-    """Row block `index` (layer * D + direction) of a state tensor (L * D, N, H)."""
-    config = plan.config
+def h_address(config: RNNConfig, sequence: Sequence, state: int | None, index: int) -> int | None:
+    """Row block `index` (layer * D + direction) of a tensor of hidden states (L * D, N, S)."""
+    nbytes = sequence.batch * config.state_size * config.itemsize
+    return None if state is None else state + index * nbytes
+
+
+def c_address(config: RNNConfig, sequence: Sequence, state: int | None, index: int) -> int | None:
+    """The same of cell states (L * D, N, H)."""
     nbytes = sequence.batch * config.hidden_size * config.itemsize
     return None if state is None else state + index * nbytes
 
 
-def columns(config: Any, base: int, direction: int) -> Matrix:
-    """The half of an output (T, D * H) that a direction writes."""
-    return Matrix(base + direction * config.hidden_size * config.itemsize, config.output_size)
+def columns(config: RNNConfig, base: int, direction: int) -> Matrix:
+    """The part of an output (T, D * S) that a direction writes."""
+    return Matrix(base + direction * config.state_size * config.itemsize, config.output_size)
 
 
 def forward(
@@ -73,9 +80,9 @@ def forward(
     """Run all layers over the whole sequence; training if `reserve` is given.
 
     x            (T, I)       read
-    hx, cx       (L*D, N, H)  initial states; None means zeros
-    y            (T, D*H)     written; rows of a padded y that hold no step stay untouched
-    hy, cy       (L*D, N, H)  written unless None
+    hx, cx       (L*D, N, S), (L*D, N, H)  initial states; None means zeros
+    y            (T, D*S)     written; rows of a padded y that hold no step stay untouched
+    hy, cy       as hx, cx    written unless None
     workspace    plan.workspace.nbytes; contents do not matter before or after
     reserve      plan.reserve.nbytes, written; None runs inference, which ignores dropout
     """
@@ -94,14 +101,15 @@ def forward(
                 run,
                 weights=weights,
                 x=Matrix(source, run.input_size),
-                hx=state_address(plan, sequence, hx, index),
-                cx=state_address(plan, sequence, cx, index),
+                hx=h_address(config, sequence, hx, index),
+                cx=c_address(config, sequence, cx, index),
                 output=columns(config, output, direction),
                 y=None if copy is None else columns(config, copy, direction),
-                hy=state_address(plan, sequence, hy, index),
-                cy=state_address(plan, sequence, cy, index),
-                cells=_reserved(plan, reserve, "cells", layer, direction),
-                saved=_reserved(plan, reserve, "saved", layer, direction),
+                hy=h_address(config, sequence, hy, index),
+                cy=c_address(config, sequence, cy, index),
+                cells=reserved(plan, reserve, "cells", layer, direction),
+                saved=reserved(plan, reserve, "saved", layer, direction),
+                hidden=reserved(plan, reserve, "hidden", layer, direction),
             )
         source = output
         if dropout and reserve is not None and layer < last:
@@ -111,7 +119,7 @@ def forward(
 
 
 def _output(plan: Plan, layer: int, y: Rows, workspace: int, reserve: int | None) -> int:
-    """Where a layer's packed output (T, D * H) goes."""
+    """Where a layer's packed output (T, D * S) goes."""
     if reserve is not None:
         return plan.reserve.address(reserve, "outputs", layer)
     if layer < plan.config.num_layers - 1:
@@ -119,7 +127,8 @@ def _output(plan: Plan, layer: int, y: Rows, workspace: int, reserve: int | None
     return y.address if y.index is None else plan.workspace.address(workspace, "packed_y")
 
 
-def _reserved(plan: Plan, reserve: int | None, name: str, *index: int) -> int | None:
+def reserved(plan: Plan, reserve: int | None, name: str, *index: int) -> int | None:
+    """A region of the reserve, None where there is none."""
     if reserve is None or name not in plan.reserve.regions:
         return None
     return plan.reserve.address(reserve, name, *index)

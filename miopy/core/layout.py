@@ -1,10 +1,10 @@
 """Where every parameter lives in one flat weight buffer, from two lines of notation.
 
-A matrix is named by four coordinates, `layer`, `role` (input or recurrent), `direction` and `gate`;
-inside it the axes are `out` (hidden units) and `in` (features that it multiplies). A layout lists
-these axes, slowest first. `gate`, `out` and `in` come last, in any order, and form one dense block
-for each (layer, role, direction); blocks need not be equally large, since layer 0 reads x. All
-biases follow all matrices.
+A matrix is named by four coordinates, `layer`, `role` (input, recurrent or projection), `direction`
+and `gate`; inside it the axes are `out` (hidden units) and `in` (features that it multiplies). A
+layout lists these axes, slowest first. `gate`, `out` and `in` come last, in any order, and form one
+dense block for each (layer, role, direction); blocks need not be equally large, since layer 0 reads
+x. A projection is a block of one gate. All biases follow all matrices.
 
     Layout(weights="layer role direction gate out in", biases="layer role direction gate out",
            gates={"lstm": "i f o g", "gru": "z r n"})
@@ -22,14 +22,13 @@ from typing import NamedTuple
 
 from ..errors import BadParam
 from .cells import CELLS
-from .config import RNNConfig
+from .config import BIASES, INPUT, PROJECTION, RECURRENT, RNNConfig
 
-INPUT, RECURRENT = ROLES = (0, 1)
 BLOCK_AXES = ("layer", "role", "direction")
 
 
 class Parameter(NamedTuple):
-    """One gate's matrix (H, features) or bias (H,) inside the buffer, in elements."""
+    """A matrix (out, in) or bias (H,) inside the buffer, in elements."""
 
     offset: int
     shape: tuple[int, ...]
@@ -46,7 +45,7 @@ class Block(NamedTuple):
     biases at bias_offset + gate * bias_gate_stride + out. `gate` counts in the layout's order.
 
     offset        None if there is no matrix (input role of layer 0 with skip_input)
-    bias_offset   None without bias
+    bias_offset   None if the role has no bias
     """
 
     offset: int | None
@@ -89,26 +88,23 @@ class Layout:
 
     def size(self, config: RNNConfig) -> int:
         """Elements of the whole buffer."""
-        return _weights_size(config) + (_biases_size(config) if config.bias else 0)
+        return _size(config, _matrices) + _size(config, _bias_vectors)
 
     @functools.lru_cache(maxsize=1024)  # noqa: B019 - layouts are constants of their dialects
     def block(self, config: RNNConfig, layer: int, direction: int, role: int) -> Block:
         """Where all gates of one layer, direction and role are."""
         position = {"layer": layer, "direction": direction, "role": role}
-        features = _features(config, role, range(layer, layer + 1))
-        lengths = {"gate": config.num_gates, "out": config.hidden_size, "in": features}
         axes = self.weights.split()
         strides, step = {}, 1
         for axis in reversed(axes[3:]):
-            strides[axis], step = step, step * lengths[axis]
+            strides[axis], step = step, step * _extents(config, layer, role)[axis]
         bias_offset = None
-        if config.bias:
-            before = _blocks_before(self.biases.split()[:3], position, config, _one_per_layer)
-            bias_offset = _weights_size(config) + config.num_gates * config.hidden_size * before
+        if role in BIASES[config.bias]:
+            before = _before(self.biases.split()[:3], position, config, _bias_vectors)
+            bias_offset = _size(config, _matrices) + before
         offset = None
-        if role == RECURRENT or layer or not config.skip_input:
-            before = _blocks_before(axes[:3], position, config, _features)
-            offset = config.num_gates * config.hidden_size * before
+        if role != INPUT or layer or not config.skip_input:
+            offset = _before(axes[:3], position, config, _matrices)
         return Block(
             offset, strides["gate"], strides["out"], strides["in"], bias_offset, config.hidden_size
         )
@@ -116,13 +112,14 @@ class Layout:
     def matrix(
         self, config: RNNConfig, layer: int, direction: int, role: int, gate: int
     ) -> Parameter | None:
-        """Matrix (H, features) of the gate at a position of this layout; None if there is none."""
+        """Matrix (out, in) of the gate at a position of this layout; None if there is none."""
         block = self.block(config, layer, direction, role)
         if block.offset is None:
             return None
+        extents = _extents(config, layer, role)
         return Parameter(
             block.offset + gate * block.gate_stride,
-            (config.hidden_size, _features(config, role, range(layer, layer + 1))),
+            (extents["out"], extents["in"]),
             (block.out_stride, block.in_stride),
         )
 
@@ -137,32 +134,37 @@ class Layout:
         return Parameter(offset, (config.hidden_size,), (1,))
 
 
-def _features(config: RNNConfig, role: int, layers: range) -> int:
-    """Features that one gate's matrices of a role multiply, summed over layers."""
-    if role == RECURRENT:
-        return len(layers) * config.hidden_size
-    first = int(0 in layers)
-    upper = len(layers) - first  # all alike
-    return first * config.layer_input_size(0) + upper * config.layer_input_size(1)
+# Elements of all blocks of a role, in one direction, summed over layers.
+Count = Callable[[RNNConfig, int, range], int]
 
 
-def _one_per_layer(config: RNNConfig, role: int, layers: range) -> int:
-    """A bias is like a matrix that multiplies one feature, the constant 1."""
-    return len(layers)
+def _extents(config: RNNConfig, layer: int, role: int) -> dict[str, int]:
+    """Lengths of the axes of a block."""
+    if role == PROJECTION:
+        return {"gate": 1, "out": config.projection_size, "in": config.hidden_size}
+    features = config.state_size if role == RECURRENT else config.layer_input_size(layer)
+    return {"gate": config.num_gates, "out": config.hidden_size, "in": features}
 
 
-def _blocks_before(
-    axes: list[str],
-    position: Mapping[str, int],
-    config: RNNConfig,
-    features: Callable[[RNNConfig, int, range], int],
-) -> int:
-    """Features of all blocks that precede the one at `position` when `axes` count slowest first."""
+def _matrices(config: RNNConfig, role: int, layers: range) -> int:
+    first = int(0 in layers)  # the layers above it are all alike
+    return sum(
+        count * math.prod(_extents(config, layer, role).values())
+        for layer, count in enumerate((first, len(layers) - first))
+    )
+
+
+def _bias_vectors(config: RNNConfig, role: int, layers: range) -> int:
+    return (role in BIASES[config.bias]) * len(layers) * config.num_gates * config.hidden_size
+
+
+def _before(axes: list[str], position: Mapping[str, int], config: RNNConfig, count: Count) -> int:
+    """Elements of all blocks that precede the one at `position` when `axes` count slowest first."""
     spans = _all_blocks(config)
     total = 0
     for axis in axes:
         spans[axis] = range(position[axis])
-        total += _sum_features(spans, config, features)
+        total += _sum(spans, config, count)
         spans[axis] = range(position[axis], position[axis] + 1)
     return total
 
@@ -170,26 +172,16 @@ def _blocks_before(
 def _all_blocks(config: RNNConfig) -> dict[str, range]:
     return {
         "layer": range(config.num_layers),
-        "role": range(len(ROLES)),
+        "role": range(len(config.roles)),
         "direction": range(config.num_directions),
     }
 
 
-def _sum_features(
-    spans: Mapping[str, range],
-    config: RNNConfig,
-    features: Callable[[RNNConfig, int, range], int],
-) -> int:
-    per_direction = sum(features(config, role, spans["layer"]) for role in spans["role"])
+def _sum(spans: Mapping[str, range], config: RNNConfig, count: Count) -> int:
+    per_direction = sum(count(config, role, spans["layer"]) for role in spans["role"])
     return len(spans["direction"]) * per_direction
 
 
 @functools.lru_cache(maxsize=1024)
-def _weights_size(config: RNNConfig) -> int:
-    all_features = _sum_features(_all_blocks(config), config, _features)
-    return config.num_gates * config.hidden_size * all_features
-
-
-def _biases_size(config: RNNConfig) -> int:
-    all_biases = _sum_features(_all_blocks(config), config, _one_per_layer)
-    return config.num_gates * config.hidden_size * all_biases
+def _size(config: RNNConfig, count: Count) -> int:
+    return _sum(_all_blocks(config), config, count)

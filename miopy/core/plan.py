@@ -21,7 +21,8 @@ class Plan:
     """The buffers of one configuration over `rows` packed rows.
 
     reserve     what forward training leaves for the backward passes; empty for inference
-    workspace   scratch of the forward passes; from backward data to backward weights, `dgates`
+    workspace   scratch of the forward passes; from backward data to backward weights, `dgates`,
+                unless they are in the reserve
     """
 
     config: RNNConfig
@@ -29,17 +30,43 @@ class Plan:
     reserve: Space
     workspace: Space
 
+    def gradient(self, workspace: int, reserve: int, name: str, *index: int) -> int:
+        """The address of a region that backward data leaves for backward weights."""
+        if name in self.workspace.regions:
+            return self.workspace.address(workspace, name, *index)
+        return self.reserve.address(reserve, name, *index)
+
 
 @lru_cache(maxsize=256)
-def plan(config: RNNConfig, rows: int, *, training: bool, padded: bool = False) -> Plan:
-    """The plan for `rows` packed rows; `padded` adds room to pack the caller's x and y."""
-    return Plan(config, rows, _reserve(config, rows, training), _workspace(config, rows, padded))
+def plan(
+    config: RNNConfig,
+    rows: int,
+    *,
+    training: bool,
+    padded: bool = False,
+    keeps_gradients: bool = False,
+) -> Plan:
+    """The plan for `rows` packed rows.
+
+    padded            adds room to pack the caller's x and y
+    keeps_gradients   backward data leaves dgates in the reserve, so that backward weights may get
+                      another workspace
+    """
+    reserve, workspace = Space(), Space()
+    if training:
+        _book_reserve(reserve, config, rows)
+    if not keeps_gradients:
+        _book_gradients(workspace, config, rows)
+    elif training:
+        _book_gradients(reserve, config, rows)
+    _book_outputs(workspace, config, rows)
+    if padded:
+        workspace.book("packed_x", (rows, config.input_size), config.itemsize)
+        workspace.book("packed_y", (rows, config.output_size), config.itemsize)
+    return Plan(config, rows, reserve, workspace)
 
 
-def _reserve(config: RNNConfig, rows: int, training: bool) -> Space:
-    space = Space()
-    if not training:
-        return space
+def _book_reserve(space: Space, config: RNNConfig, rows: int) -> None:
     layers, directions, hidden = config.num_layers, config.num_directions, config.hidden_size
     cell = config.record
     # The real type first: behind it every region is naturally aligned.
@@ -48,21 +75,25 @@ def _reserve(config: RNNConfig, rows: int, training: bool) -> Space:
     saved = (layers, directions, rows, len(cell.saved), hidden)
     space.book("saved", saved, config.itemsize)
     space.book("outputs", (layers, rows, config.output_size), config.itemsize)
+    if config.projection_size:
+        space.book("hidden", (layers, directions, rows, hidden), config.itemsize)
     if config.dropout:
         space.book("dropped", (layers - 1, rows, config.output_size), config.itemsize)
         space.book("mask", (layers - 1, rows, config.output_size), 1)
-    return space
 
 
-def _workspace(config: RNNConfig, rows: int, padded: bool) -> Space:
-    space = Space()
+def _book_gradients(space: Space, config: RNNConfig, rows: int) -> None:
     layers, directions, hidden = config.num_layers, config.num_directions, config.hidden_size
     dgates = (layers, rows, directions, config.record.num_planes, hidden)
     space.book("dgates", dgates, config.itemsize)
-    # Inference keeps no more than the output of the layer being read and of the one written.
-    outputs = (min(2, max(layers - 1, 0)), rows, config.output_size)
-    space.overlay("outputs", outputs, config.itemsize, over="dgates")
-    if padded:
-        space.book("packed_x", (rows, config.input_size), config.itemsize)
-        space.book("packed_y", (rows, config.output_size), config.itemsize)
-    return space
+    if config.projection_size:
+        space.book("dprojected", (layers, rows, config.output_size), config.itemsize)
+
+
+def _book_outputs(space: Space, config: RNNConfig, rows: int) -> None:
+    """Inference keeps no more than the output of the layer being read and of the one written."""
+    shape = (min(2, max(config.num_layers - 1, 0)), rows, config.output_size)
+    if "dgates" in space.regions:
+        space.overlay("outputs", shape, config.itemsize, over="dgates")
+    else:
+        space.book("outputs", shape, config.itemsize)

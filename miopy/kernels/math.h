@@ -2,9 +2,13 @@
  *
  * NaN stays NaN, infinities saturate, relu is never -0; float: tanh(-0) is +0. All as on the host,
  * where host/vec.h does the same for vectors. */
+#ifndef MIOPY_MATH_H
+#define MIOPY_MATH_H
+
 #include "storage.h"
 
 #define zero ((real)0)
+#define pick(condition, a, b) ((condition) ? (a) : (b))
 
 /* 1 where x > 0, else 0. */
 INLINE real is_positive(real x) { return x > 0; }
@@ -16,4 +20,6 @@ INLINE real hyperbolic_tangent(real x) { return tanh(x); }
 #else
 INLINE real sigmoid(real x) { return 1 / (1 + expf(-x)); }
 INLINE real hyperbolic_tangent(real x) { return tanhf(x) + 0; }
+#endif
+
 #endif

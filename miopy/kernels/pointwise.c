@@ -3,13 +3,13 @@
  * The compiling side puts the cell's header in front, after math.h, and defines
  *     GATES, PLANES, SAVED, STATES       how many the cell has
  *     cell_forward, cell_backward        its functions
- *     POSITION                           where each of its planes lies in products and dgates
  *     INPUT_PLANE                        the plane of each gate's input product, see core/cells.py
  * Lists are known when compiling, so that planes stay in registers. */
 #include "math.h"
 #include "step.h"
 
-#define MOST_PLANES 8
+#define SCALARS_OF(s) \
+    {(real)s.scalars[0], (real)s.scalars[1], (real)s.scalars[2], (real)s.scalars[3]}
 
 /* Element `at`, or 0 where there is no array. */
 INLINE real read_or_zero(const void *array, int64_t at)
@@ -21,12 +21,12 @@ INLINE real read_or_zero(const void *array, int64_t at)
  * product in its own plane. */
 INLINE void load_products(real *pre, const forward_step *s, int64_t b, int64_t u)
 {
-    const int position[] = {POSITION}, input_plane[] = {INPUT_PLANE};
+    const int input_plane[] = {INPUT_PLANE};
     const real *x_products = (const real *)s->x_products, *h_products = (const real *)s->h_products;
     const real x = x_products ? zero : to_real(((const storage *)s->x)[b * s->x_row + u]);
     for (int g = 0; g < GATES; g++) {
-        const int64_t at = (b * GATES + position[g]) * s->hidden_size + u;
-        const int64_t bias_at = position[g] * s->bias_gate + u;
+        const int64_t at = (b * GATES + s->position[g]) * s->hidden_size + u;
+        const int64_t bias_at = s->position[g] * s->bias_gate + u;
         const real input = (x_products ? x_products[at] : x) + read_or_zero(s->input_bias, bias_at);
         const real recurrent =
             (b < s->h_rows ? h_products[at] : zero) + read_or_zero(s->recurrent_bias, bias_at);
@@ -44,12 +44,15 @@ KERNEL FN(pointwise_forward)(forward_step s)
 {
     storage *output = (storage *)s.output, *y = (storage *)s.y, *keep = (storage *)s.saved;
     real *h = (real *)s.h, *c = (real *)s.c, *cells = (real *)s.cells;
+    const real scalars[] = SCALARS_OF(s);
     EACH(e, s.rows * s.hidden_size) {
         const int64_t b = quotient(e, s.hidden_size), u = e - b * s.hidden_size;
-        real pre[MOST_PLANES], saved[MOST_PLANES], next[2], prev[2] = {h[e], STATES > 1 ? c[e] : 0};
+        real pre[MOST_PLANES], saved[MOST_PLANES], next[2];
+        const real prev[2] = {h ? h[e] : zero, STATES > 1 ? c[e] : zero};
         load_products(pre, &s, b, u);
-        cell_forward(pre, prev, next, saved);
-        h[e] = next[0];
+        cell_forward(scalars, pre, prev, next, saved);
+        if (h)
+            h[e] = next[0];
         output[b * s.output_row + u] = to_storage(next[0]);
         if (y)
             y[b * s.y_row + u] = to_storage(next[0]);
@@ -66,7 +69,7 @@ KERNEL FN(pointwise_forward)(forward_step s)
 /* What the output's user passes back: dy, or what dropout let through of it. */
 INLINE real load_dy(const backward_step *s, int64_t b, int64_t u)
 {
-    const real dy = to_real(((const storage *)s->dy)[b * s->dy_row + u]);
+    const real dy = read_or_zero(s->dy, b * s->dy_row + u);
     const uint8_t *mask = (const uint8_t *)s->mask;
     if (!mask)
         return dy;
@@ -93,7 +96,7 @@ INLINE void load_states_around(real *prev, real *next, const backward_step *s, i
  * product that is made of dgates. An element of dy is read before dgates is written. */
 KERNEL FN(pointwise_backward)(backward_step s)
 {
-    const int position[] = {POSITION};
+    const real scalars[] = SCALARS_OF(s);
     const int64_t rows = s.rows > s.product_rows ? s.rows : s.product_rows;
     const real *products = (const real *)s.products;
     real *dh = (real *)s.dh, *dc = (real *)s.dc;
@@ -110,12 +113,12 @@ KERNEL FN(pointwise_backward)(backward_step s)
         for (int v = 0; v < SAVED; v++)
             saved[v] = to_real(((const storage *)s.saved)[(b * SAVED + v) * s.hidden_size + u]);
         load_states_around(prev, next, &s, b, u);
-        cell_backward(saved, prev, next, dnext, dpre, dprev);
+        cell_backward(scalars, saved, prev, next, dnext, dpre, dprev);
         dh[e] = dprev[0];
         if (STATES > 1)
             dc[e] = dprev[1];
         for (int plane = 0; plane < PLANES; plane++)
-            dgates[b * s.dgates_row + position[plane] * s.hidden_size + u] =
+            dgates[b * s.dgates_row + s.position[plane] * s.hidden_size + u] =
                 to_storage(dpre[plane]);
     }
 }

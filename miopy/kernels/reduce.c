@@ -20,11 +20,12 @@ KERNEL FN(partial_sums)(real *partial, const storage *a, int64_t a_row, int64_t 
     }
 }
 
-/* sums[column] = the sum of partial[...][column], 0 if there are no chunks. */
-KERNEL FN(column_sums)(storage *sums, const real *partial, int64_t chunks, int64_t columns)
+/* sums[column] = the sum of partial[...][column], or += with `accumulate`. */
+KERNEL FN(column_sums)(storage *sums, const real *partial, int64_t chunks, int64_t columns,
+                       int accumulate)
 {
     EACH(column, columns) {
-        real sum = 0;
+        real sum = accumulate ? to_real(sums[column]) : 0;
         for (int64_t chunk = 0; chunk < chunks; chunk++)
             sum += partial[chunk * columns + column];
         sums[column] = to_storage(sum);

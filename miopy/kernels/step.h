@@ -8,10 +8,14 @@
 
 #include "target.h"
 
+#define SCALARS 4
+#define MOST_PLANES 8
+
 typedef struct {
     void *output, *y;           /* storage (rows, H), strided; y NULL: no second copy */
     void *cells, *saved;        /* real (rows, H), storage (rows, V, H); NULL in inference */
-    void *h, *c;                /* real (batch, H), read and overwritten; c NULL without one */
+    void *h, *c;                /* real (batch, H), read and overwritten; c NULL without one, h NULL
+                                   where a projection makes it */
     const void *x_products;     /* real (rows, G, H); NULL: every gate gets x itself */
     const void *x;              /* storage (rows, H), strided; only if x_products is NULL */
     const void *h_products;     /* real (h_rows, G, H); the other rows have none */
@@ -19,16 +23,18 @@ typedef struct {
     const void *recurrent_bias; /* likewise */
     int64_t output_row, y_row, x_row, bias_gate;
     int64_t rows, h_rows, hidden_size;
+    int position[MOST_PLANES]; /* of each plane in products, biases and dgates */
+    double scalars[SCALARS];   /* of the cell's math */
 } forward_step;
 
 /* The step of backward data. Rows up to product_rows took part in the step handled before; those
  * from `rows` on have ended with it: they only add their product to dh. */
 typedef struct {
-    void *dgates;         /* storage (rows, P, H), rows strided */
-    void *dh, *dc;        /* real (batch, H), read and overwritten; dc NULL without c */
-    const void *dy;       /* storage (rows, H), strided; may stand where dgates is written */
-    const void *mask;     /* bytes (rows, H), strided: dy counts mask * scale times; NULL: once */
-    const void *products; /* real (product_rows, H): what the step before passed on to dh */
+    void *dgates;     /* storage (rows, P, H), rows strided */
+    void *dh, *dc;    /* real (batch, H), read and overwritten; dc NULL without c */
+    const void *dy;   /* storage (rows, H), strided; may stand where dgates is written; NULL: 0 */
+    const void *mask; /* bytes (rows, H), strided: dy counts mask * scale times; NULL: once */
+    const void *products;       /* real (product_rows, H): what the step before passed on to dh */
     const void *output, *cells; /* as forward wrote them, */
     const void *saved;          /* for this step, */
     const void *output_before;  /* and rows [0, before_rows) of the step that forward ran before; */
@@ -37,7 +43,8 @@ typedef struct {
     const int64_t *order;       /* row b of hx and cx is order[b]; NULL: b */
     int64_t dgates_row, dy_row, mask_row, output_row;
     int64_t rows, before_rows, product_rows, hidden_size;
-    double scale;
+    int position[MOST_PLANES];
+    double scale, scalars[SCALARS];
 } backward_step;
 
 #endif

@@ -38,6 +38,7 @@ typedef unsigned long long uint64_t;
     for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < (int64_t)(n); \
          i += (int64_t)gridDim.x * blockDim.x)
 #else
+#include <math.h>
 #include <stdint.h>
 #include <string.h>
 #define KERNEL void

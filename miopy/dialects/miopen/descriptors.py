@@ -101,7 +101,7 @@ class RNNDescriptor:
             hidden_size=self.hidden_size,
             num_layers=self.num_layers,
             bidirectional=self.num_directions == 2,
-            bias=self.bias,
+            bias="both" if self.bias else "none",
             skip_input=self.skip_input,
             dtype=DATA_TYPES[self.data_type].name,
             dropout=dropout,

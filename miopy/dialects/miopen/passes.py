@@ -129,7 +129,7 @@ def run_backward_data(
     config, state = shapes.config, shapes.state_elements
     is_lstm = config.record.has_cell_state
     dy = call.read("dy", tensors["dy"], shapes.y_elements)
-    w = call.read("w", tensors["w"], MIOPEN.size(replace(config, bias=False)))
+    w = call.read("w", tensors["w"], MIOPEN.size(replace(config, bias="none")))
     hx = call.read("hx", tensors["hx"], state, optional=True)
     dhy = call.read("dhy", tensors["dhy"], state, optional=True)
     cx = call.read("cx", tensors["cx"], state, optional=True) if is_lstm else None

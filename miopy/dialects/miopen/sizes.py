@@ -88,7 +88,7 @@ def params_dims(config: RNNConfig) -> tuple[int, int]:
     """A 2-D shape whose product is the number of parameters; its rows have no meaning."""
     features = 0 if config.skip_input else config.input_size
     upper = (config.num_layers - 1) * (config.num_directions + 1)
-    biases = 2 * config.num_layers if config.bias else 0
+    biases = 0 if config.bias == "none" else 2 * config.num_layers
     rows = features + (upper + 1) * config.hidden_size + biases
     return rows, config.output_size * config.num_gates
 

@@ -1,6 +1,7 @@
 /* GRU, reset after the product: z, r = sigmoid(a)   n = tanh(n_x + r*n_h)   h' = (1-z)*n + z*h
  *   pre: z r n_h n_x    states: h    saved: z r n n_h */
-INLINE void gru_forward(const real *pre, const real *prev, real *next, real *saved)
+INLINE void gru_forward(const real *scalars, const real *pre, const real *prev, real *next,
+                        real *saved)
 {
     real z = sigmoid(pre[0]), r = sigmoid(pre[1]);
     real n = hyperbolic_tangent(pre[3] + r * pre[2]);
@@ -11,8 +12,8 @@ INLINE void gru_forward(const real *pre, const real *prev, real *next, real *sav
     saved[3] = pre[2];
 }
 
-INLINE void gru_backward(const real *saved, const real *prev, const real *next, const real *dnext,
-                         real *dpre, real *dprev)
+INLINE void gru_backward(const real *scalars, const real *saved, const real *prev, const real *next,
+                         const real *dnext, real *dpre, real *dprev)
 {
     real z = saved[0], r = saved[1], n = saved[2], n_h = saved[3];
     real dn = dnext[0] * (1 - z) * (1 - n * n);

@@ -1,12 +1,13 @@
 /* Vanilla cell: h' = tanh(a)
  *   pre: a    states: h    saved: nothing */
-INLINE void tanh_forward(const real *pre, const real *prev, real *next, real *saved)
+INLINE void tanh_forward(const real *scalars, const real *pre, const real *prev, real *next,
+                         real *saved)
 {
     next[0] = hyperbolic_tangent(pre[0]);
 }
 
-INLINE void tanh_backward(const real *saved, const real *prev, const real *next, const real *dnext,
-                          real *dpre, real *dprev)
+INLINE void tanh_backward(const real *scalars, const real *saved, const real *prev,
+                          const real *next, const real *dnext, real *dpre, real *dprev)
 {
     dpre[0] = dnext[0] * (1 - next[0] * next[0]);
     dprev[0] = zero;

@@ -108,10 +108,10 @@ void gemm(pool *p, const gemm_call *call, void *scratch)
     pool_run(p, call->M * call->N * call->K < WORTH_WAKING, run_gemm, &j);
 }
 
-void column_sums(pool *p, int storage, void *sums, const void *a, int64_t M, int64_t N,
-                 int64_t a_row)
+void column_sums(pool *p, int storage, int accumulate, void *sums, const void *a, int64_t M,
+                 int64_t N, int64_t a_row)
 {
-    sums_call c = {.storage = storage, .out = sums, .a = a, .M = M, .N = N, .a_row = a_row};
+    sums_call c = {storage, sums, a, M, N, .a_row = a_row, .accumulate = accumulate};
     job j = {kernels_for(p, storage), &c, 0};
     pool_run(p, M * N < WORTH_WAKING, run_column_sums, &j);
 }

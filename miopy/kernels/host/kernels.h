@@ -18,6 +18,7 @@ typedef struct {
     int64_t M, N, out_row, a_row;
     const int64_t *planes;
     int64_t count;
+    int accumulate;
 } sums_call;
 
 /* The functions run on every worker of a job; *_scratch answers bytes for that many threads. */

@@ -8,7 +8,7 @@
  * negative values row -1 - index[k] of `b_other`, whose rows are b_other_row apart and which is
  * zero if NULL. Sums run over k in order, whatever the number of threads. */
 typedef struct {
-    int storage, accumulate;
+    int storage, c_storage, accumulate; /* c_storage: storage, or the real type */
     int64_t M, N, K;
     const void *a, *b, *b_other;
     void *c;
@@ -19,9 +19,9 @@ typedef struct {
 int64_t gemm_scratch(const pool *p, const gemm_call *call);
 void gemm(pool *p, const gemm_call *call, void *scratch);
 
-/* sums[n] = sum over m of a[m * a_row + n], in order of m. */
-void column_sums(pool *p, int storage, void *sums, const void *a, int64_t M, int64_t N,
-                 int64_t a_row);
+/* sums[n] = sum over m of a[m * a_row + n], in order of m; += with `accumulate`. */
+void column_sums(pool *p, int storage, int accumulate, void *sums, const void *a, int64_t M,
+                 int64_t N, int64_t a_row);
 
 /* out[m * out_row + n] = sum over p of a[m * a_row + planes[p] + n]. */
 void plane_sums(pool *p, int storage, void *out, int64_t out_row, const void *a, int64_t a_row,

@@ -20,13 +20,15 @@ typedef struct {
     int64_t recurrent, recurrent_gate, recurrent_out, recurrent_in;
     int64_t input_bias, recurrent_bias, bias_gate;
     int position[4];
+    int idle_keeps_state; /* what a sequence without a step leaves: its initial states, or zeros */
+    double scalars[4];    /* of the cell's math */
 } rnn_layer;
 
 /* Forward over a whole sequence.
  *   x        (rows, input_size), rows x_row apart; without input matrix added to every gate
  *   hx cx    (batch, H) or NULL for zeros
  *   output   (rows, H), rows output_row apart; y the same again, or NULL
- *   hy cy    (batch, H) or NULL; zero for sequences without a step
+ *   hy cy    (batch, H) or NULL
  *   cells    (rows, H) in the real type, and saved (rows, planes, H): the reserve, or NULL */
 typedef struct {
     rnn_layer layer;

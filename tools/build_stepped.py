@@ -1,4 +1,4 @@
-"""cffi build of `miopy.backends._cuda`: the loop over the steps that drives a device.
+"""cffi build of `miopy.backends._stepped`: the loop over the steps that drives a device.
 
 It is plain C and needs no GPU, no CUDA toolkit and no driver: launch and gemm come as addresses.
 """
@@ -11,16 +11,16 @@ from pathlib import Path
 from build_host import ROOT, declarations
 from cffi import FFI
 
-CUDA = Path("miopy/kernels/cuda")
+STEPPED = Path("miopy/kernels/stepped")
 FAMILIES = ("calls", "steps", "masks")
 
 ffi = FFI()
-ffi.cdef(declarations(CUDA, FAMILIES))
+ffi.cdef(declarations(STEPPED, FAMILIES))
 ffi.set_source(
-    "miopy.backends._cuda",
+    "miopy.backends._stepped",
     "\n".join(["#include <stdint.h>", *(f'#include "{family}.h"' for family in FAMILIES)]),
-    sources=[str(CUDA / "steps.c"), str(CUDA / "masks.c")],
-    include_dirs=[str(CUDA)],
+    sources=sorted(str(path.relative_to(ROOT)) for path in (ROOT / STEPPED).glob("*.c")),
+    include_dirs=[str(STEPPED)],
     extra_compile_args=["-O2", "-fvisibility=hidden", "-Wall"],
     depends=[str(path.relative_to(ROOT)) for path in (ROOT / "miopy/kernels").glob("**/*.[ch]")],
 )

@@ -1,0 +1,70 @@
+"""The host as an engine of the stepwise composition, for what its own kernels do not cover."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..core.backend import Layer
+from ..core.config import RNNConfig
+from ..errors import DeviceError
+from . import _stepped
+from ._host import ffi, lib
+from .scratch import Scratch
+from .stepped import STORAGE
+
+KERNELS = (  # as numbered in kernels/host/stepped.h
+    *("pointwise_forward", "pointwise_backward", "load_states", "store_states"),
+    *("project_forward", "project_backward"),
+)
+ALIGNMENT = 64
+
+
+def _number(pointer: Any) -> int:
+    return int(ffi.cast("uintptr_t", pointer))
+
+
+class HostEngine:
+    """A pool's kernels and products behind `stepped.Engine`; calls on it come one at a time."""
+
+    def __init__(self, pool: Any, scratch: Scratch) -> None:
+        self._pool, self._scratch = pool, scratch
+        self._blas = ffi.new("host_blas *")
+        self._blas.pool = pool
+        self._calls = calls = _stepped.ffi.new("device_calls *")
+        cast = _stepped.ffi.cast
+        calls.launch = cast("launch_function *", _number(lib.stepped_launch()))
+        calls.gemm = cast("gemm_function *", _number(lib.stepped_gemm()))
+        calls.blas = cast("void *", _number(self._blas))
+        calls.transpose, calls.most_blocks = 1, 1
+        calls.type = tuple(STORAGE.values())
+
+    def kernels(self, config: RNNConfig) -> dict[str, int]:
+        storage = STORAGE[config.dtype]
+        return {
+            name: _number(lib.stepped_function(storage, number))
+            for number, name in enumerate(KERNELS)
+        }
+
+    def regions(self, layer: Layer, *nbytes: int) -> list[int]:
+        """Behind them is the scratch of the largest product."""
+        config = layer.config
+        widths = config.num_gates * config.hidden_size, config.state_size, layer.input_size
+        shape = max(layer.sequence.rows, 1), max(widths), max(widths)
+        products = lib.stepped_scratch(self._pool, STORAGE[config.dtype], *shape)
+        starts = [0]
+        for size in (*nbytes, products):
+            starts.append(starts[-1] + -(-size // ALIGNMENT) * ALIGNMENT)
+        base = self._scratch.address(starts[-1])
+        self._blas.scratch = ffi.cast("void *", base + starts[-2])
+        self._blas.nbytes = products
+        return [base + start for start in starts[:-2]]
+
+    def upload(self, array: np.ndarray[Any, Any] | None) -> int:
+        return 0 if array is None else array.ctypes.data
+
+    def run(self, function: Any, call: Any, layer: Layer) -> None:
+        error = function(self._calls, call)
+        if error:
+            raise DeviceError("scratch", "must hold the largest product of a step", error)

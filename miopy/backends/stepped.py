@@ -1,0 +1,199 @@
+"""The stepwise composition of a recurrence: a product and a kernel per step, for any engine.
+
+The loop over the steps is C (kernels/stepped): this module gives it addresses, strides and scratch.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+
+from ..core.backend import Layer, Matrix
+from ..core.config import RNNConfig
+from ._stepped import ffi, lib
+
+STORAGE = {"float32": 0, "float16": 1, "bfloat16": 2, "float64": 3}  # of kernels/target.h
+AHEAD_NBYTES = 128 << 20  # input products that run ahead of the steps
+
+
+class Engine(Protocol):
+    """What launches, multiplies and has memory: a device, or the host."""
+
+    def kernels(self, config: RNNConfig) -> dict[str, int]:
+        """Functions of pointwise.c, states.c and project.c for a configuration, by name."""
+
+    def regions(self, layer: Layer, *nbytes: int) -> list[int]:
+        """Addresses of scratch for a run of a layer. The contents last until the next call."""
+
+    def upload(self, array: np.ndarray[Any, Any] | None) -> int:
+        """The address of an index array where kernels can read it; 0 for None."""
+
+    def run(self, function: Any, call: Any, layer: Layer) -> None:
+        """Run a function of kernels/stepped/steps.h."""
+
+
+def pointer(address: int | None) -> Any:
+    return ffi.cast("void *", address or 0)
+
+
+def real_number(config: RNNConfig) -> int:
+    """The storage number of the real type."""
+    return STORAGE["float64" if config.real_itemsize == 8 else "float32"]
+
+
+def forward(
+    engine: Engine,
+    layer: Layer,
+    *,
+    weights: int,
+    x: Matrix,
+    hx: int | None,
+    cx: int | None,
+    output: Matrix,
+    y: Matrix | None,
+    hy: int | None,
+    cy: int | None,
+    cells: int | None,
+    saved: int | None,
+    hidden: int | None,
+) -> None:
+    """As `recurrence_forward` of `core.backend`."""
+    call = ffi.new("stepped_forward *")
+    kernels = _fill_layer(engine, call.layer, layer, weights, "project_forward")
+    call.pointwise = pointer(kernels["pointwise_forward"])
+    _fill_weights(call, layer, weights)
+    call.x, call.x_row = pointer(x.address), x.row
+    call.hx, call.cx = pointer(hx), pointer(cx)
+    call.output, call.output_row = pointer(output.address), output.row
+    if y is not None:
+        call.y, call.y_row = pointer(y.address), y.row
+    call.hy, call.cy = pointer(hy), pointer(cy if layer.config.record.has_cell_state else None)
+    call.cells, call.saved, call.hidden = pointer(cells), pointer(saved), pointer(hidden)
+    _fill_forward_scratch(engine, call, layer)
+    engine.run(lib.run_forward, call, layer)
+
+
+def _fill_forward_scratch(engine: Engine, call: Any, layer: Layer) -> None:
+    config, sequence = layer.config, layer.sequence
+    most, real = max(sequence.batch_sizes, default=0), config.real_itemsize
+    hidden_size, state = config.hidden_size, sequence.batch * config.state_size
+    row_nbytes = config.num_gates * hidden_size * real
+    call.chunk_rows = max(most, min(sequence.rows, AHEAD_NBYTES // max(row_nbytes, 1)))
+    has_cell = config.record.has_cell_state
+    regions = engine.regions(
+        layer,
+        state * real,
+        sequence.batch * hidden_size * real if has_cell else 0,
+        state * config.itemsize if sequence.order else 0,
+        most * hidden_size * config.itemsize if config.projection_size else 0,
+        call.chunk_rows * row_nbytes if layer.input.offset is not None else 0,
+        most * row_nbytes,
+    )
+    call.h, call.c, call.sorted, call.unprojected = map(pointer, regions[:4])
+    call.x_products, call.h_products = map(pointer, regions[4:])
+    if not has_cell:
+        call.c = ffi.NULL
+
+
+def _fill_weights(call: Any, layer: Layer, weights: int) -> None:
+    """Input matrices and biases of all gates."""
+    itemsize, block = layer.config.itemsize, layer.input
+    if block.offset is not None:
+        call.w = pointer(weights + block.offset * itemsize)
+        call.w_out, call.w_in = block.out_stride, block.in_stride
+    for name, offset in (
+        ("input_bias", block.bias_offset),
+        ("recurrent_bias", layer.recurrent.bias_offset),
+    ):
+        if offset is not None:
+            setattr(call, name, pointer(weights + offset * itemsize))
+    call.bias_gate = block.bias_gate_stride
+
+
+def backward(
+    engine: Engine,
+    layer: Layer,
+    *,
+    weights: int,
+    dy: Matrix,
+    mask: Matrix | None,
+    scale: float,
+    hx: int | None,
+    cx: int | None,
+    output: Matrix,
+    cells: int | None,
+    saved: int | None,
+    hidden: int | None,
+    dhy: int | None,
+    dcy: int | None,
+    dhx: int | None,
+    dcx: int | None,
+    dgates: Matrix,
+    dprojected: Matrix | None,
+) -> None:
+    """As `recurrence_backward` of `core.backend`."""
+    config, sequence = layer.config, layer.sequence
+    has_cell, real = config.record.has_cell_state, config.real_itemsize
+    call = ffi.new("stepped_backward *")
+    kernels = _fill_layer(engine, call.layer, layer, weights, "project_backward")
+    call.pointwise = pointer(kernels["pointwise_backward"])
+    call.dy, call.dy_row = pointer(dy.address), dy.row
+    if mask is not None:
+        call.mask, call.mask_row = pointer(mask.address), mask.row
+    call.scale = scale
+    call.hx, call.cx = pointer(hx), pointer(cx)
+    call.output, call.output_row = pointer(output.address), output.row
+    call.cells, call.saved, call.hidden = pointer(cells), pointer(saved), pointer(hidden)
+    call.dhy, call.dcy = pointer(dhy), pointer(dcy)
+    call.dhx, call.dcx = pointer(dhx), pointer(dcx if has_cell else None)
+    call.dgates, call.dgates_row = pointer(dgates.address), dgates.row
+    if dprojected is not None:
+        call.dprojected, call.dprojected_row = pointer(dprojected.address), dprojected.row
+    most = max(sequence.batch_sizes, default=0)
+    regions = engine.regions(
+        layer,
+        sequence.batch * config.state_size * real,
+        sequence.batch * config.hidden_size * real if has_cell else 0,
+        most * config.state_size * real,
+        most * config.hidden_size * real if config.projection_size else 0,
+    )
+    call.dh, call.dc, call.products, call.dhidden = map(pointer, regions)
+    if not has_cell:
+        call.dc = ffi.NULL
+    engine.run(lib.run_backward, call, layer)
+
+
+def _fill_layer(
+    engine: Engine, target: Any, layer: Layer, weights: int, project: str
+) -> dict[str, int]:
+    """The part that both passes share; answers the cell's kernels."""
+    config, sequence, record = layer.config, layer.sequence, layer.config.record
+    kernels = engine.kernels(config)
+    target.storage, target.real = STORAGE[config.dtype], real_number(config)
+    target.reverse, target.gates = layer.direction, config.num_gates
+    target.planes, target.saved = record.num_planes, len(record.saved)
+    target.idle_keeps_state = config.idle_keeps_state
+    target.steps, target.batch = sequence.steps, sequence.batch
+    target.input_size, target.hidden_size = layer.input_size, config.hidden_size
+    target.state_size = config.state_size
+    target.batch_sizes = ffi.cast("int64_t *", sequence.batch_sizes_array.ctypes.data)
+    target.offsets = ffi.cast("int64_t *", sequence.offsets.ctypes.data)
+    target.order = ffi.cast("int64_t *", engine.upload(sequence.order_array))
+    target.load_states = pointer(kernels["load_states"])
+    target.store_states = pointer(kernels["store_states"])
+    block = layer.recurrent
+    assert block.offset is not None
+    target.u = pointer(weights + block.offset * config.itemsize)
+    target.u_out, target.u_in = block.out_stride, block.in_stride
+    if layer.projection is not None:
+        block = layer.projection
+        assert block.offset is not None
+        target.project = pointer(kernels[project])
+        target.matrix = pointer(weights + block.offset * config.itemsize)
+        target.matrix_out, target.matrix_in = block.out_stride, block.in_stride
+    for plane in range(record.num_planes):
+        target.position[plane] = layer.position[plane] if plane < config.num_gates else plane
+    for number, value in enumerate(config.scalars):
+        target.scalars[number] = value
+    return kernels

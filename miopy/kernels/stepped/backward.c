@@ -1,0 +1,132 @@
+/* backward.c: the steps of backward data, against forward's order. What a step passes on to the one
+ * before it is the product of its dgates with the recurrent matrices, and what reached h directly.
+ */
+#include "product.h"
+
+/* dh of the first `rows` rows, from the dgates of step `after`. */
+static int passed_on(const device_calls *calls, const stepped_backward *p, int64_t after,
+                     int64_t rows)
+{
+    const stepped_layer *l = &p->layer;
+    const product step = {
+        .type = l->storage,
+        .c_type = l->real,
+        .M = rows,
+        .N = l->state_size,
+        .K = l->gates * l->hidden_size,
+        .a = element(p->dgates, l->offsets[after] * p->dgates_row, l->storage),
+        .b = l->u,
+        .c = p->products,
+        .a_row = p->dgates_row,
+        .a_column = 1,
+        .b_row = l->u_out,
+        .b_column = l->u_in,
+        .c_row = l->state_size,
+    };
+    return rows ? multiply(calls, &step) : 0;
+}
+
+/* dhidden of the n rows of step t, of which `products` get something from the step handled before:
+ * the gradient of what was projected. */
+static int unproject(const device_calls *calls, const stepped_backward *p, int64_t t, int64_t n,
+                     int64_t products)
+{
+    const stepped_layer *l = &p->layer;
+    const int64_t row = l->offsets[t];
+    void *dprojected = element(p->dprojected, row * p->dprojected_row, l->storage), *dh = p->dh;
+    const void *dy = element(p->dy, row * p->dy_row, l->storage), *from_after = p->products;
+    const char *mask = p->mask ? (const char *)p->mask + row * p->mask_row : NULL;
+    int64_t dprojected_row = p->dprojected_row, dy_row = p->dy_row, mask_row = p->mask_row;
+    int64_t size = l->state_size;
+    double scale = p->scale;
+    void *arguments[] = {&dprojected, &dprojected_row, &dh,         &dy, &dy_row,   &mask,
+                         &mask_row,   &scale,          &from_after, &n,  &products, &size};
+    const product step = {
+        .type = l->storage,
+        .c_type = l->real,
+        .M = n,
+        .N = l->hidden_size,
+        .K = size,
+        .a = dprojected,
+        .b = l->matrix,
+        .c = p->dhidden,
+        .a_row = dprojected_row,
+        .a_column = 1,
+        .b_row = l->matrix_out,
+        .b_column = l->matrix_in,
+        .c_row = l->hidden_size,
+    };
+    TRY(launch_elements(calls, l->project, MOST(n, products) * size, arguments));
+    return n ? multiply(calls, &step) : 0;
+}
+
+/* Step t of n rows, of which `products` get something from the step handled before. */
+static int one_step(const device_calls *calls, const stepped_backward *p, int64_t t, int64_t n,
+                    int64_t products)
+{
+    const stepped_layer *l = &p->layer;
+    const int64_t H = l->hidden_size, row = l->offsets[t];
+    int64_t from = 0;
+    const int64_t before = n ? rows_before(l, t, &from) : 0;
+    const int64_t row_before = before ? l->offsets[from] : 0;
+    backward_step step = {
+        .dgates = element(p->dgates, row * p->dgates_row, l->storage),
+        .dh = p->dh,
+        .dc = p->dc,
+        .dy = element(p->dy, row * p->dy_row, l->storage),
+        .mask = p->mask ? (const char *)p->mask + row * p->mask_row : NULL,
+        .products = p->products,
+        .output = element(p->output, row * p->output_row, l->storage),
+        .cells = element(p->cells, row * H, l->real),
+        .saved = element(p->saved, row * l->saved * H, l->storage),
+        .output_before = element(p->output, row_before * p->output_row, l->storage),
+        .cells_before = element(p->cells, row_before * H, l->real),
+        .hx = p->hx,
+        .cx = p->cx,
+        .order = l->order,
+        .dgates_row = p->dgates_row,
+        .dy_row = p->dy_row,
+        .mask_row = p->mask_row,
+        .output_row = p->output_row,
+        .rows = n,
+        .before_rows = before,
+        .product_rows = products,
+        .hidden_size = H,
+        .scale = p->scale,
+    };
+    for (int i = 0; i < SCALARS; i++)
+        step.scalars[i] = l->scalars[i];
+    for (int i = 0; i < MOST_PLANES; i++)
+        step.position[i] = l->position[i];
+    void *arguments[] = {&step};
+    if (!l->project)
+        return launch_elements(calls, p->pointwise, MOST(n, products) * H, arguments);
+    TRY(unproject(calls, p, t, n, products));
+    step.dh = p->dhidden;
+    step.product_rows = 0;
+    step.dy = step.mask = step.hx = NULL;
+    step.output = element(p->hidden, row * H, l->storage);
+    step.output_before = element(p->hidden, row_before * H, l->storage);
+    step.output_row = H;
+    return launch_elements(calls, p->pointwise, n * H, arguments);
+}
+
+int run_backward(const device_calls *calls, const stepped_backward *p)
+{
+    const stepped_layer *l = &p->layer;
+    int64_t after = 0, after_rows = 0;
+    TRY(load_states(calls, l, p->dh, NULL, p->dhy, l->state_size));
+    TRY(load_states(calls, l, p->dc, NULL, p->dcy, l->hidden_size));
+    /* One step more than there are: it only finishes dhx. */
+    for (int64_t step = 0; step <= l->steps; step++) {
+        const int64_t t = l->reverse ? step : l->steps - 1 - step;
+        const int64_t n = step < l->steps ? l->batch_sizes[t] : 0;
+        const int64_t products = p->dhx ? after_rows : LEAST(after_rows, n);
+        TRY(passed_on(calls, p, after, products));
+        TRY(one_step(calls, p, n ? t : 0, n, products));
+        after = t;
+        after_rows = n;
+    }
+    TRY(store_states(calls, l, p->dhx, p->dh, l->state_size));
+    return store_states(calls, l, p->dcx, p->dc, l->hidden_size);
+}

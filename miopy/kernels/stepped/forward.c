@@ -1,0 +1,169 @@
+/* forward.c: the steps of forward. Input products run ahead, a chunk of steps at a time; each step
+ * is then a product with h, the cell on every unit and, with a projection, one more product. */
+#include "product.h"
+
+/* The input products of the steps [low, high). */
+static int input_products(const device_calls *calls, const stepped_forward *p, int64_t low,
+                          int64_t high)
+{
+    const stepped_layer *l = &p->layer;
+    const int64_t width = l->gates * l->hidden_size, row = l->offsets[low];
+    const product x = {
+        .type = l->storage,
+        .c_type = l->real,
+        .M = l->offsets[high] - row,
+        .N = width,
+        .K = l->input_size,
+        .a = element(p->x, row * p->x_row, l->storage),
+        .b = p->w,
+        .c = p->x_products,
+        .a_row = p->x_row,
+        .a_column = 1,
+        .b_row = p->w_in,
+        .b_column = p->w_out,
+        .c_row = width,
+    };
+    return p->w ? multiply(calls, &x) : 0;
+}
+
+/* The recurrent products of rows [first, first + rows) with h, whose row 0 is given. */
+static int recurrent_products(const device_calls *calls, const stepped_forward *p, const void *h,
+                              int64_t h_row, int64_t first, int64_t rows)
+{
+    const stepped_layer *l = &p->layer;
+    const int64_t width = l->gates * l->hidden_size;
+    const product step = {
+        .type = l->storage,
+        .c_type = l->real,
+        .M = rows,
+        .N = width,
+        .K = l->state_size,
+        .a = element(h, first * h_row, l->storage),
+        .b = l->u,
+        .c = element(p->h_products, first * width, l->real),
+        .a_row = h_row,
+        .a_column = 1,
+        .b_row = l->u_in,
+        .b_column = l->u_out,
+        .c_row = width,
+    };
+    return rows ? multiply(calls, &step) : 0;
+}
+
+/* h of step t, of n rows, from what its cells put out. */
+static int project(const device_calls *calls, const stepped_forward *p, const void *hidden,
+                   int64_t t, int64_t n)
+{
+    const stepped_layer *l = &p->layer;
+    const product step = {
+        .type = l->storage,
+        .c_type = l->real,
+        .M = n,
+        .N = l->state_size,
+        .K = l->hidden_size,
+        .a = hidden,
+        .b = l->matrix,
+        .c = p->h,
+        .a_row = l->hidden_size,
+        .a_column = 1,
+        .b_row = l->matrix_in,
+        .b_column = l->matrix_out,
+        .c_row = l->state_size,
+    };
+    void *output = element(p->output, l->offsets[t] * p->output_row, l->storage);
+    void *y = element(p->y, l->offsets[t] * p->y_row, l->storage), *h = p->h;
+    int64_t output_row = p->output_row, y_row = p->y_row, size = l->state_size;
+    void *arguments[] = {&output, &output_row, &y, &y_row, &h, &n, &size};
+    TRY(multiply(calls, &step));
+    return launch_elements(calls, l->project, n * size, arguments);
+}
+
+/* The cells of step t, of n rows of which h_rows have recurrent products. */
+static int cells(const device_calls *calls, const stepped_forward *p, int64_t t, int64_t n,
+                 int64_t h_rows, int64_t ahead)
+{
+    const stepped_layer *l = &p->layer;
+    const int64_t H = l->hidden_size, row = l->offsets[t];
+    forward_step step = {
+        .output = element(p->output, row * p->output_row, l->storage),
+        .y = element(p->y, row * p->y_row, l->storage),
+        .cells = element(p->cells, row * H, l->real),
+        .saved = element(p->saved, row * l->saved * H, l->storage),
+        .h = p->h,
+        .c = p->c,
+        .x_products = p->w ? element(p->x_products, ahead * l->gates * H, l->real) : NULL,
+        .x = element(p->x, row * p->x_row, l->storage),
+        .h_products = p->h_products,
+        .input_bias = p->input_bias,
+        .recurrent_bias = p->recurrent_bias,
+        .output_row = p->output_row,
+        .y_row = p->y_row,
+        .x_row = p->x_row,
+        .bias_gate = p->bias_gate,
+        .rows = n,
+        .h_rows = h_rows,
+        .hidden_size = H,
+    };
+    for (int i = 0; i < SCALARS; i++)
+        step.scalars[i] = l->scalars[i];
+    for (int i = 0; i < MOST_PLANES; i++)
+        step.position[i] = l->position[i];
+    void *arguments[] = {&step};
+    if (!l->project)
+        return launch_elements(calls, p->pointwise, n * H, arguments);
+    step.output = p->hidden ? element(p->hidden, row * H, l->storage) : p->unprojected;
+    step.output_row = H;
+    step.y = step.h = NULL;
+    TRY(launch_elements(calls, p->pointwise, n * H, arguments));
+    return project(calls, p, step.output, t, n);
+}
+
+/* Step t, whose input products are `ahead` rows after the first of its chunk. */
+static int one_step(const device_calls *calls, const stepped_forward *p, int64_t t, int64_t ahead)
+{
+    const stepped_layer *l = &p->layer;
+    const int64_t n = l->batch_sizes[t];
+    int64_t from;
+    const int64_t before = rows_before(l, t, &from);
+    const void *initial = l->order && p->hx ? p->sorted : p->hx;
+    if (before)
+        TRY(recurrent_products(calls, p,
+                               element(p->output, l->offsets[from] * p->output_row, l->storage),
+                               p->output_row, 0, before));
+    if (initial)
+        TRY(recurrent_products(calls, p, initial, l->state_size, before, n - before));
+    return cells(calls, p, t, n, initial ? n : before, ahead);
+}
+
+/* How many steps from the `done`-th on make the next chunk: one, then as many as there is room. */
+static int64_t chunk_steps(const stepped_forward *p, int64_t done)
+{
+    const stepped_layer *l = &p->layer;
+    int64_t count = 0, rows = 0;
+    for (; done + count < l->steps; count++) {
+        const int64_t step = done + count;
+        rows += l->batch_sizes[l->reverse ? l->steps - 1 - step : step];
+        if (count && rows > p->chunk_rows)
+            break;
+    }
+    return count;
+}
+
+int run_forward(const device_calls *calls, const stepped_forward *p)
+{
+    const stepped_layer *l = &p->layer;
+    void *sorted = l->order && p->hx ? p->sorted : NULL;
+    TRY(load_states(calls, l, p->h, sorted, p->hx, l->state_size));
+    TRY(load_states(calls, l, p->c, NULL, p->cx, l->hidden_size));
+    for (int64_t done = 0; done < l->steps;) {
+        const int64_t end = done + chunk_steps(p, done);
+        const int64_t low = l->reverse ? l->steps - end : done;
+        TRY(input_products(calls, p, low, low + end - done));
+        for (; done < end; done++) {
+            const int64_t t = l->reverse ? l->steps - 1 - done : done;
+            TRY(one_step(calls, p, t, l->offsets[t] - l->offsets[low]));
+        }
+    }
+    TRY(store_states(calls, l, p->hy, p->h, l->state_size));
+    return store_states(calls, l, p->cy, p->c, l->hidden_size);
+}

@@ -1,0 +1,33 @@
+/* What forward.c and backward.c share; not for Python. */
+#ifndef MIOPY_STEPPED_PRODUCT_H
+#define MIOPY_STEPPED_PRODUCT_H
+
+#include "../step.h"
+#include "calls.h"
+#include "steps.h"
+
+#include <stddef.h>
+
+#define LEAST(a, b) ((a) < (b) ? (a) : (b))
+#define MOST(a, b) ((a) > (b) ? (a) : (b))
+#define TRY(call)           \
+    do {                    \
+        int error = (call); \
+        if (error)          \
+            return error;   \
+    } while (0)
+
+/* An element of an array of `type`; NULL stays NULL. */
+void *element(const void *array, int64_t at, int type);
+
+/* A state of `size` units for each sequence, from the caller's, sorted also in storage unless that
+ * is NULL; nothing if there is no such state. And back. */
+int load_states(const device_calls *calls, const stepped_layer *l, void *state, void *sorted,
+                const void *initial, int64_t size);
+int store_states(const device_calls *calls, const stepped_layer *l, void *final, const void *state,
+                 int64_t size);
+
+/* How many rows of step t take their state from the step that forward runs before it, `from`. */
+int64_t rows_before(const stepped_layer *l, int64_t t, int64_t *from);
+
+#endif

@@ -1,0 +1,70 @@
+/* One layer in one direction, as a list of launches and products on a device or, behind the same
+ * calls, on the host. What pointers point to is the device's, except batch_sizes and offsets.
+ * Functions return 0, a positive error of `launch` or a negative one of `gemm`.
+ *
+ * N: sequences, T: packed rows, B: most rows of a step, G: gates, P: planes, V: saved planes, H:
+ * hidden_size, S: state_size, the units of h: fewer than H where what the cell puts out is
+ * projected. */
+
+/* c = a b, or c += a b: row i of c is c_row elements after the one before. Types are storage
+ * numbers; c may be F32 where a and b are F16 or BF16. */
+typedef struct {
+    int type, c_type, accumulate;
+    int64_t M, N, K;
+    const void *a, *b;
+    void *c;
+    int64_t a_row, a_column, b_row, b_column, c_row;
+} product;
+
+typedef struct {
+    int storage, real, reverse, gates, planes, saved;
+    int idle_keeps_state; /* what a sequence without a step leaves: its initial states, or zeros */
+    int64_t steps, batch, input_size, hidden_size, state_size;
+    const int64_t *batch_sizes, *offsets; /* of each step, on the host */
+    const int64_t *order;                 /* N, on the device; or NULL */
+    void *load_states, *store_states;     /* kernels */
+    const void *u;                        /* recurrent matrices (G, H out, S in), as strided */
+    int64_t u_out, u_in;
+    void *project;      /* kernel; NULL without a projection */
+    const void *matrix; /* of the projection: (S out, H in), as strided */
+    int64_t matrix_out, matrix_in;
+    int position[8];   /* of each plane in products and dgates */
+    double scalars[4]; /* of the cell's math */
+} stepped_layer;
+
+typedef struct {
+    stepped_layer layer;
+    void *pointwise; /* kernel */
+    const void *w; /* input matrices (G, H out, I in), as strided; NULL: every gate gets x itself */
+    int64_t w_out, w_in;
+    const void *input_bias, *recurrent_bias; /* G rows of H, bias_gate apart; or NULL */
+    int64_t bias_gate;
+    const void *x, *hx, *cx; /* storage (T, I), (N, S), (N, H); hx, cx may be NULL */
+    int64_t x_row, output_row, y_row;
+    void *output, *y;              /* storage (T, S); y may be NULL */
+    void *hy, *cy;                 /* storage (N, S), (N, H); or NULL */
+    void *cells, *saved, *hidden;  /* real (T, H), storage (T, V, H), (T, H): projected; or NULL */
+    void *h, *c, *sorted;          /* scratch: real (N, S), real (N, H), storage (N, S) */
+    void *unprojected;             /* scratch: storage (B, H) */
+    void *x_products, *h_products; /* scratch: real (chunk_rows, G, H), (B, G, H) */
+    int64_t chunk_rows;            /* input products run ahead for so many rows at most */
+} stepped_forward;
+
+typedef struct {
+    stepped_layer layer;
+    void *pointwise;       /* kernel */
+    const void *dy, *mask; /* storage (T, S), bytes (T, S) or NULL */
+    double scale;
+    const void *hx, *cx, *output, *cells, *saved, *hidden, *dhy, *dcy;
+    int64_t dy_row, mask_row, output_row, dgates_row, dprojected_row;
+    void *dhx, *dcx;
+    void *dgates, *dprojected; /* storage (T, P, H); (T, S) with a projection */
+    void *dh, *dc, *products;  /* scratch: real (N, S), (N, H), (B, S) */
+    void *dhidden;             /* scratch: real (B, H), with a projection */
+} stepped_backward;
+
+/* Threads for `elements` of a kernel that strides over what is left; nothing to do for 0. */
+int launch_elements(const device_calls *calls, void *function, int64_t elements, void **arguments);
+int multiply(const device_calls *calls, const product *p);
+int run_forward(const device_calls *calls, const stepped_forward *p);
+int run_backward(const device_calls *calls, const stepped_backward *p);
