@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 
 from miopy.backends.cuda_source import Source
@@ -15,24 +16,58 @@ from miopy.backends.cuda_source import Source
 FOLDER = Path(__file__).resolve().parent
 CACHE = FOLDER.parent.parent / "build/hostcuda"
 COMPILER = "g++"
-# A device compiler makes nothing of types when it orders accesses, and knows no fast math here.
-KERNEL_FLAGS = ("-std=c++17", "-fPIC", "-shared", "-fno-strict-aliasing", "-ffp-contract=off")
-RUNTIME_FLAGS = ("-std=c++17", "-fPIC", "-shared", "-Wall", "-Wextra")
-OPTIMIZE = ("-O2",)
+FLAGS = ("-std=c++17", "-fPIC", "-shared")
+# As device compilers do, order no accesses by their types.
+KERNEL_FLAGS = (*FLAGS, "-fno-strict-aliasing", "-ffp-contract=off")
+RUNTIME_FLAGS = (*FLAGS, "-O3", "-Wall", "-Wextra")
+
+
+@dataclass(frozen=True)
+class Variant:
+    """Compiler flags for kernels, and for the runtime; the latter's sanitizer, to be preloaded."""
+
+    kernels: tuple[str, ...]
+    runtime: tuple[str, ...]
+    library: str = ""
+
+
+_REPORTING = ("-O1", "-g", "-fno-omit-frame-pointer")
+_ADDRESS = (*_REPORTING, "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+VARIANTS = {
+    "": Variant(("-O2",), ()),
+    "address": Variant(_ADDRESS, _ADDRESS, "libasan.so"),
+    # What the runtime does is not the kernels' doing: see sanitizers.h.
+    "thread": Variant(
+        (*_REPORTING, "-fsanitize=thread"), ("-DHOSTCUDA_THREAD_SANITIZER",), "libtsan.so"
+    ),
+}
+SANITIZER = "HOSTCUDA_SANITIZER"  # names the variant of this process; run_sanitized sets it
+
+
+def variant() -> Variant:
+    return VARIANTS[os.environ.get(SANITIZER, "")]
 
 
 def runtime() -> Path:
     """The library of all `*.cpp` files."""
     sources = sorted(FOLDER.glob("*.cpp"))
     text = "".join(path.read_text() for path in sources)
-    return _library("runtime", text, (*RUNTIME_FLAGS, "-O3"), *sources)
+    return _library("runtime", text, (*RUNTIME_FLAGS, *variant().runtime), *sources)
 
 
 def kernels(source: Source) -> Path:
     """A library that exports a `hostcuda::Kernel` hostcuda_<name> for each kernel of a source."""
-    exports = "".join(f"HOSTCUDA_EXPORT({name})\n" for name in source.kernels)
+    fibers = str(needs_fibers(source.text)).lower()
+    exports = "".join(f"HOSTCUDA_EXPORT({name}, {fibers})\n" for name in source.kernels)
     text = f'#include "kernel.h"\n# 1 "{source.name}"\n{source.text}\n{exports}'
-    return _library(source.name, text, (*KERNEL_FLAGS, *OPTIMIZE))
+    return _library(source.name, text, (*KERNEL_FLAGS, *variant().kernels))
+
+
+def needs_fibers(text: str) -> bool:
+    """Whether a source names anything by which a thread may wait, or a block has memory."""
+    header = (FOLDER / "synchronize.h").read_text()
+    waiting = re.findall(r"(\w+)\([^()]*\bhostcuda::Place place", header)
+    return not {"DYNAMIC_SHARED", *waiting}.isdisjoint(re.findall(r"\w+", text))
 
 
 def _library(name: str, text: str, flags: tuple[str, ...], *sources: Path) -> Path:

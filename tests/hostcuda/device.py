@@ -7,6 +7,8 @@ import functools
 import time
 from typing import Any, ClassVar
 
+import numpy as np
+
 from miopy.backends.cuda_device import Calls
 from miopy.backends.cuda_source import Source
 from miopy.errors import DeviceError, OutOfMemory
@@ -86,6 +88,7 @@ class Block:
     ] = []  # blocks whose guard zones were found written when they were freed
 
     def __init__(self, nbytes: int) -> None:
+        self.nbytes = nbytes
         self.address = runtime().allocate(nbytes)
         if not self.address:
             raise OutOfMemory("memory", f"must have room for {nbytes} bytes on the device")
@@ -97,6 +100,12 @@ class Block:
     def __del__(self) -> None:
         if self.address and runtime().free(self.address) == DAMAGED:
             Block.damaged.append(self.address)
+
+
+def view(block: Block, dtype: Any) -> np.ndarray:
+    """The elements of a block, in place; the block must be kept."""
+    memory = (ctypes.c_char * block.nbytes).from_address(block.address)
+    return np.frombuffer(memory, dtype)
 
 
 class Graph:

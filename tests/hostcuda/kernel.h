@@ -2,7 +2,7 @@
  *
  * It stands in for what NVRTC knows without an include, and includes nothing that would declare
  * more. `__shared__` is missing on purpose: a static variable would be one for all blocks. */
-#include "interface.h"
+#include "synchronize.h"
 
 #define __CUDACC__ 1
 #define __CUDACC_RTC__ 1
@@ -46,16 +46,16 @@ template <auto function, typename... Parameters> struct Call<function, void (*)(
         }
     };
 
-    static constexpr Kernel describe(const char *name)
+    static constexpr Kernel describe(const char *name, bool needs_fibers)
     {
         return {name, Positions<__integer_pack(sizeof...(Parameters))...>::call,
-                sizeof...(Parameters), sizes};
+                sizeof...(Parameters), sizes, needs_fibers};
     }
 };
 } // namespace hostcuda
 
 /* Written behind a source for each of its kernels, for the emulator to find. */
-#define HOSTCUDA_EXPORT(function)                          \
+#define HOSTCUDA_EXPORT(function, needs_fibers)            \
     extern "C" const hostcuda::Kernel hostcuda_##function; \
     const hostcuda::Kernel hostcuda_##function =           \
-        hostcuda::Call<function, decltype(&function)>::describe(#function);
+        hostcuda::Call<function, decltype(&function)>::describe(#function, needs_fibers);

@@ -1,0 +1,50 @@
+"""Calling what C calls: a device's launch and gemm functions."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from typing import Any
+
+from miopy.backends.cuda_device import Device
+
+_INT, _UNSIGNED, _POINTER = ctypes.c_int, ctypes.c_uint, ctypes.c_void_p
+_LAUNCH = ctypes.CFUNCTYPE(_INT, _POINTER, *[_UNSIGNED] * 7, *[_POINTER] * 3)
+_MATRIX = (_POINTER, _INT, _INT)
+_GEMM = ctypes.CFUNCTYPE(
+    *(_INT, _POINTER, *[_INT] * 5, _POINTER, *_MATRIX, *_MATRIX, _POINTER, *_MATRIX, _INT, _INT)
+)
+
+
+def launch(
+    device: Device,
+    function: int | None,
+    arguments: Sequence[Any],
+    *,
+    grid: tuple[int, int, int] = (1, 1, 1),
+    block: tuple[int, int, int] = (256, 1, 1),
+    shared_nbytes: int = 0,
+    stream: int = 0,
+) -> int:
+    """The driver's answer, 0 for success. Arguments are ctypes values; an integer is an address."""
+    values = [_POINTER(value) if isinstance(value, int) else value for value in arguments]
+    addresses = (_POINTER * len(values))(*map(ctypes.addressof, values))
+    call = _LAUNCH(device.calls.launch)
+    return call(function, *grid, *block, shared_nbytes, stream, addresses, None)
+
+
+def gemm(
+    device: Device,
+    operations: tuple[int, int],
+    shape: tuple[int, int, int],
+    scalars: tuple[Any, Any],
+    a: tuple[int, int, int],
+    b: tuple[int, int, int],
+    c: tuple[int, int, int],
+    compute: int,
+) -> int:
+    """cuBLAS' answer. Scalars are ctypes values, alpha and beta; a, b, c address, type, ld."""
+    alpha, beta = map(ctypes.byref, scalars)
+    call = _GEMM(device.calls.gemm)
+    head = device.calls.blas, *operations, *shape
+    return call(*head, alpha, *a, *b, beta, *c, compute, device.calls.algorithm)

@@ -1,0 +1,197 @@
+/* scheduler.cpp: running a launch on fibers, a block's threads in turn, some blocks at a time. */
+#include "scheduler.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <random>
+#include <sstream>
+
+namespace hostcuda
+{
+Settings settings;
+Scheduler *scheduler;
+
+static const std::size_t SHARED_ALIGNMENT = 128;
+static const Place START("the start", "", 0);
+static const unsigned int MOST_REPORTED = 16;
+
+PUBLIC void hostcuda_configure(std::uint64_t seed, std::uint64_t most_switches,
+                               unsigned int most_threads)
+{
+    std::lock_guard<std::mutex> lock(device);
+    settings = {seed, most_switches, most_threads};
+}
+
+/* What every fiber does, one CUDA thread after another. */
+static void body()
+{
+    for (;;) {
+        CudaThread &self = *static_cast<CudaThread *>(current);
+        acquire(scheduler->tag);
+        acquire(self.home->tag);
+        scheduler->launch.kernel->call(scheduler->arguments);
+        release(self.home->tag);
+        release(scheduler->tag);
+        self.returned = true;
+        Fiber::suspend();
+    }
+}
+
+/* Fibers outlive launches. Those of a launch that failed are in the midst of their bodies, and are
+ * dropped. */
+static std::vector<std::unique_ptr<CudaThread>> &pool()
+{
+    static std::vector<std::unique_ptr<CudaThread>> threads;
+    return threads;
+}
+
+static unsigned int volume(dim3 size) { return size.x * size.y * size.z; }
+
+static dim3 position(std::uint64_t index, dim3 size)
+{
+    return {static_cast<unsigned int>(index % size.x),
+            static_cast<unsigned int>(index / size.x % size.y),
+            static_cast<unsigned int>(index / size.x / size.y)};
+}
+
+Scheduler::Scheduler(const Launch &launch, void **arguments) : launch(launch), arguments(arguments)
+{
+    const unsigned int threads = volume(launch.block);
+    num_blocks = static_cast<std::uint64_t>(launch.grid.x) * launch.grid.y * launch.grid.z;
+    const std::uint64_t most = std::max(1u, settings.most_threads / threads);
+    blocks = std::vector<ResidentBlock>(std::min(num_blocks, most));
+    while (pool().size() < blocks.size() * threads)
+        pool().push_back(std::make_unique<CudaThread>(body));
+    for (std::size_t n = 0; n < blocks.size(); n++)
+        for (unsigned int index = 0; index < threads; index++)
+            blocks[n].threads.push_back(pool()[n * threads + index].get());
+}
+
+/* Give the next block of the grid to the threads of a resident one. */
+void Scheduler::begin(ResidentBlock &block)
+{
+    const dim3 at = position(next_block++, launch.grid);
+    const std::size_t nbytes = launch.shared_nbytes;
+    void *shared = nullptr;
+    if (nbytes && posix_memalign(&shared, SHARED_ALIGNMENT, nbytes))
+        throw std::bad_alloc();
+    std::memset(shared, 0xff, nbytes); /* NaN: unwritten memory must not look like zeros */
+    block.shared.reset(static_cast<unsigned char *>(shared));
+    block.alive = block.threads.size();
+    block.warps.clear();
+    block.warps.resize((block.alive + WARP - 1) / WARP);
+    for (unsigned int index = 0; index < block.alive; index++) {
+        CudaThread &thread = *block.threads[index];
+        static_cast<Thread &>(thread) = {position(index, launch.block),
+                                         at,
+                                         launch.block,
+                                         launch.grid,
+                                         index % WARP,
+                                         block.shared.get()};
+        thread.home = &block;
+        thread.index = index;
+        thread.returned = false;
+        thread.place = START;
+        thread.open_copies.clear();
+        thread.closed_copies.clear();
+        ready.push_back(&thread);
+    }
+}
+
+void Scheduler::start_threads()
+{
+    for (auto &block : blocks)
+        begin(block);
+    if (settings.seed) {
+        std::mt19937_64 random(settings.seed);
+        std::shuffle(ready.begin(), ready.end(), random);
+    }
+    release(tag);
+}
+
+void Scheduler::end_thread(CudaThread &thread)
+{
+    ResidentBlock &block = *thread.home;
+    if (--block.alive)
+        return;
+    acquire(block.tag);
+    block.shared.reset();
+    if (next_block < num_blocks) {
+        begin(block);
+        release(block.tag);
+    }
+}
+
+int Scheduler::run()
+{
+    scheduler = this;
+    start_threads();
+    while (!ready.empty() && failure.empty() && switches < settings.most_switches) {
+        CudaThread &thread = *ready.front();
+        ready.pop_front();
+        current = &thread;
+        switches++;
+        thread.fiber.resume();
+        if (thread.returned)
+            end_thread(thread);
+    }
+    current = nullptr;
+    scheduler = nullptr;
+    acquire(tag);
+    const bool done = std::all_of(blocks.begin(), blocks.end(),
+                                  [](const ResidentBlock &block) { return !block.alive; });
+    const int result = done ? SUCCESS : report();
+    if (!done)
+        pool().clear();
+    return result;
+}
+
+void Scheduler::fail(const std::string &message, const Place &place)
+{
+    static_cast<CudaThread *>(current)->place = place;
+    failure = message;
+    for (;;)
+        Fiber::suspend();
+}
+
+std::string describe(const Place &place)
+{
+    return place.line == START.line ? place.call
+                                    : std::string(place.call) + " (" + place.file + ":" +
+                                          std::to_string(place.line) + ")";
+}
+
+/* Say which threads are where; neighbours in the same state share a line. */
+int Scheduler::report() const
+{
+    const bool endless = failure.empty() && !ready.empty();
+    std::ostringstream text;
+    text << "hostcuda: kernel " << launch.kernel->name << ": "
+         << (!failure.empty() ? failure
+             : endless        ? "endless spin"
+                              : "deadlock")
+         << '\n';
+    unsigned int lines = 0;
+    for (const ResidentBlock &block : blocks) {
+        const auto state = [&](unsigned int index) {
+            const CudaThread &thread = *block.threads[index];
+            return thread.returned ? "returned" : "at " + describe(thread.place);
+        };
+        const unsigned int threads = block.threads.size();
+        for (unsigned int first = 0, end; block.alive && first < threads; first = end) {
+            for (end = first + 1; end < threads && state(end) == state(first);)
+                end++;
+            const dim3 at = block.threads[first]->block;
+            if (lines++ < MOST_REPORTED)
+                text << "  block (" << at.x << ", " << at.y << ", " << at.z << "), threads "
+                     << first << " to " << end - 1 << ": " << state(first) << '\n';
+        }
+    }
+    if (lines > MOST_REPORTED)
+        text << "  and " << lines - MOST_REPORTED << " more\n";
+    std::fputs(text.str().c_str(), stderr);
+    return endless ? LAUNCH_TIMEOUT : LAUNCH_FAILED;
+}
+} // namespace hostcuda

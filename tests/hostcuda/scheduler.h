@@ -1,0 +1,98 @@
+/* scheduler.h: the threads of a launch as fibers, and what they wait for. */
+#ifndef HOSTCUDA_SCHEDULER_H
+#define HOSTCUDA_SCHEDULER_H
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "fiber.h"
+#include "runtime.h"
+#include "sanitizers.h"
+
+namespace hostcuda
+{
+struct ResidentBlock;
+
+struct CudaThread : Thread {
+    explicit CudaThread(void (*body)()) : Thread(), fiber(body) {}
+
+    Fiber fiber;
+    ResidentBlock *home = nullptr;
+    unsigned int index = 0; /* in its block */
+    bool returned = false;
+    Place place = ""; /* where it waits or has spun last */
+    std::vector<Copy> open_copies;
+    std::deque<std::vector<Copy>> closed_copies;
+};
+
+/* Tags of even and odd phases, so that who is late in leaving one phase does not come after what
+ * others do before they enter the next. */
+struct Barrier {
+    std::vector<CudaThread *> waiting;
+    unsigned int phase = 0;
+    char tags[2];
+};
+
+/* Lanes of a warp that wait for each other, and the values they bring in even and odd phases. */
+struct Group {
+    Barrier barrier;
+    unsigned long values[2][WARP];
+};
+
+/* One of the blocks that run side by side; when all of its threads have returned, the next takes
+ * their place. */
+struct ResidentBlock {
+    std::vector<CudaThread *> threads;
+    unsigned int alive = 0;
+    Barrier barrier;
+    std::vector<std::map<unsigned int, Group>> warps; /* groups by mask */
+    std::unique_ptr<unsigned char, void (*)(void *)> shared{nullptr, std::free};
+    char tag; /* orders a block before its successor */
+};
+
+struct Settings {
+    std::uint64_t seed = 0; /* of the order in which threads start; 0: by number */
+    std::uint64_t most_switches = 50000000;
+    unsigned int most_threads = 4096; /* at a time; ThreadSanitizer knows 8128 */
+};
+extern Settings settings;
+
+class Scheduler
+{
+  public:
+    Scheduler(const Launch &launch, void **arguments);
+    int run();
+
+    void make_ready(CudaThread &thread) { ready.push_back(&thread); }
+
+    /* End the launch with a message, for what the thread that runs does at a place. */
+    [[noreturn]] void fail(const std::string &message, const Place &place);
+
+    const Launch &launch;
+    void **arguments;
+    Barrier grid;
+    char tag; /* orders the launch before its threads, and them before what follows */
+
+  private:
+    void start_threads();
+    void begin(ResidentBlock &block);
+    void end_thread(CudaThread &thread);
+    int report() const;
+
+    std::vector<ResidentBlock> blocks;
+    std::deque<CudaThread *> ready;
+    std::uint64_t num_blocks, next_block = 0, switches = 0;
+    std::string failure;
+};
+
+/* The launch that is under way; NULL outside of any. */
+extern Scheduler *scheduler;
+
+std::string describe(const Place &place);
+} // namespace hostcuda
+
+#endif

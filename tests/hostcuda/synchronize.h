@@ -1,0 +1,133 @@
+/* synchronize.h: how the threads of a kernel wait for each other and pass on values.
+ *
+ * Kernels whose source names a function with a `place` below, or DYNAMIC_SHARED, run on fibers.
+ * What CUDA itself has no function for is an instruction of PTX, named here as in the kernels.
+ * There is no __threadfence(): ThreadSanitizer knows no fences, a counter has to say what it
+ * orders. */
+#include "interface.h"
+
+/* The block's dynamic shared memory, named in a kernel: unsigned char *name. */
+#define DYNAMIC_SHARED(name) unsigned char *name = hostcuda::current->shared
+
+inline void __syncthreads(hostcuda::Place place = "__syncthreads") { hostcuda::sync_block(place); }
+
+inline void sync_grid(hostcuda::Place place = "sync_grid") { hostcuda::sync_grid(place); }
+
+inline void __syncwarp(unsigned int mask = ~0u, hostcuda::Place place = "__syncwarp")
+{
+    hostcuda::sync_warp(mask, place);
+}
+
+namespace hostcuda
+{
+/* The value of lane `source`; of another warp's lane, the own one. */
+template <typename Type>
+Type shuffle(unsigned int mask, Type value, unsigned int source, Place place)
+{
+    static_assert(sizeof(Type) <= sizeof(unsigned long), "values are of up to 8 bytes");
+    unsigned long bits = 0;
+    __builtin_memcpy(&bits, &value, sizeof(Type));
+    const unsigned long *all = exchange(mask, bits, place);
+    __builtin_memcpy(&value, all + (source < WARP ? source : current->lane), sizeof(Type));
+    return value;
+}
+} // namespace hostcuda
+
+template <typename Type>
+Type __shfl_sync(unsigned int mask, Type value, int lane, hostcuda::Place place = "__shfl_sync")
+{
+    return hostcuda::shuffle(mask, value, lane % hostcuda::WARP, place);
+}
+
+template <typename Type>
+Type __shfl_xor_sync(unsigned int mask, Type value, int bits,
+                     hostcuda::Place place = "__shfl_xor_sync")
+{
+    return hostcuda::shuffle(mask, value, hostcuda::current->lane ^ bits, place);
+}
+
+template <typename Type>
+Type __shfl_down_sync(unsigned int mask, Type value, unsigned int distance,
+                      hostcuda::Place place = "__shfl_down_sync")
+{
+    return hostcuda::shuffle(mask, value, hostcuda::current->lane + distance, place);
+}
+
+inline unsigned int __ballot_sync(unsigned int mask, int predicate,
+                                  hostcuda::Place place = "__ballot_sync")
+{
+    const unsigned long *all = hostcuda::exchange(mask, predicate != 0, place);
+    unsigned int ballot = 0;
+    for (int lane = 0; lane < hostcuda::WARP; lane++)
+        if (mask >> lane & 1)
+            ballot |= static_cast<unsigned int>(all[lane]) << lane;
+    return ballot;
+}
+
+/* Loads that a thread may spin on. */
+template <typename Type> Type load_acquire(const Type *from, hostcuda::Place place = "load_acquire")
+{
+    const Type value = __atomic_load_n(from, __ATOMIC_ACQUIRE);
+    hostcuda::yield(place);
+    return value;
+}
+
+template <typename Type> Type load_relaxed(const Type *from, hostcuda::Place place = "load_relaxed")
+{
+    const Type value = __atomic_load_n(from, __ATOMIC_RELAXED);
+    hostcuda::yield(place);
+    return value;
+}
+
+template <typename Type> void store_relaxed(Type *to, Type value)
+{
+    __atomic_store_n(to, value, __ATOMIC_RELAXED);
+}
+
+template <typename Type> void add_release(Type *to, Type value)
+{
+    __atomic_fetch_add(to, value, __ATOMIC_RELEASE);
+}
+
+template <typename Type> void add_relaxed(Type *to, Type value)
+{
+    __atomic_fetch_add(to, value, __ATOMIC_RELAXED);
+}
+
+template <typename Type> Type atomicAdd(Type *to, Type value)
+{
+    return __atomic_fetch_add(to, value, __ATOMIC_RELAXED);
+}
+
+inline float atomicAdd(float *to, float value)
+{
+    float old, sum;
+    __atomic_load(to, &old, __ATOMIC_RELAXED);
+    do
+        sum = old + value;
+    while (!__atomic_compare_exchange(to, &old, &sum, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+    return old;
+}
+
+inline unsigned int atomicCAS(unsigned int *to, unsigned int expected, unsigned int value)
+{
+    __atomic_compare_exchange_n(to, &expected, value, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+    return expected;
+}
+
+/* cp.async of 16 bytes. They arrive when they are waited for; until then there is nonsense. */
+inline void copy_async(void *to, const void *from)
+{
+    __builtin_memset(to, 0xff, 16);
+    hostcuda::defer_copy({to, from});
+}
+
+inline void commit_copies() { hostcuda::close_copies(); }
+
+/* Until at most `groups` committed groups are under way. */
+template <unsigned int groups> void wait_for_copies()
+{
+    hostcuda::Copy copy;
+    while (hostcuda::next_copy(groups, &copy))
+        __builtin_memcpy(copy.to, copy.from, 16);
+}
