@@ -29,11 +29,9 @@ static void body()
 {
     for (;;) {
         CudaThread &self = *static_cast<CudaThread *>(current);
-        acquire(scheduler->tag);
-        acquire(self.home->tag);
+        acquire(self.home->begun);
         scheduler->launch.kernel->call(scheduler->arguments);
-        release(self.home->tag);
-        release(scheduler->tag);
+        release(self.home->ended);
         self.returned = true;
         Fiber::suspend();
     }
@@ -98,6 +96,7 @@ void Scheduler::begin(ResidentBlock &block)
         thread.closed_copies.clear();
         ready.push_back(&thread);
     }
+    release(block.begun);
 }
 
 void Scheduler::start_threads()
@@ -108,7 +107,6 @@ void Scheduler::start_threads()
         std::mt19937_64 random(settings.seed);
         std::shuffle(ready.begin(), ready.end(), random);
     }
-    release(tag);
 }
 
 void Scheduler::end_thread(CudaThread &thread)
@@ -116,12 +114,10 @@ void Scheduler::end_thread(CudaThread &thread)
     ResidentBlock &block = *thread.home;
     if (--block.alive)
         return;
-    acquire(block.tag);
+    acquire(block.ended);
     block.shared.reset();
-    if (next_block < num_blocks) {
+    if (next_block < num_blocks)
         begin(block);
-        release(block.tag);
-    }
 }
 
 int Scheduler::run()
@@ -139,7 +135,6 @@ int Scheduler::run()
     }
     current = nullptr;
     scheduler = nullptr;
-    acquire(tag);
     const bool done = std::all_of(blocks.begin(), blocks.end(),
                                   [](const ResidentBlock &block) { return !block.alive; });
     const int result = done ? SUCCESS : report();

@@ -51,7 +51,7 @@ struct ResidentBlock {
     Barrier barrier;
     std::vector<std::map<unsigned int, Group>> warps; /* groups by mask */
     std::unique_ptr<unsigned char, void (*)(void *)> shared{nullptr, std::free};
-    char tag; /* orders a block before its successor */
+    char begun, ended; /* tags of what comes before its threads, and of what they have done */
 };
 
 struct Settings {
@@ -75,7 +75,6 @@ class Scheduler
     const Launch &launch;
     void **arguments;
     Barrier grid;
-    char tag; /* orders the launch before its threads, and them before what follows */
 
   private:
     void start_threads();
