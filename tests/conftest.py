@@ -7,8 +7,11 @@ for a device cannot pass by leaving it out.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import hostcuda
 import pytest
+from hostcuda.device import count_damaged
 from hypothesis import settings
 
 from miopy import backends
@@ -41,13 +44,15 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 @pytest.fixture
-def backend(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+def backend(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """The backend that handles created in this test will use."""
     if request.param == EMULATED:
         monkeypatch.setattr(cuda, "create", hostcuda.create)
         monkeypatch.setattr(cuda, "why_missing", lambda: None)
     monkeypatch.setenv("MIOPY_BACKEND", "cuda" if request.param == EMULATED else request.param)
-    return request.param
+    yield request.param
+    if request.param == EMULATED:
+        assert count_damaged() == 0, "a kernel has written beside a block of device memory"
 
 
 @pytest.fixture(params=host.builds())

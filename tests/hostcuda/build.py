@@ -31,10 +31,12 @@ class Variant:
     library: str = ""
 
 
+PORTABLE = "portable"
 _REPORTING = ("-O1", "-g", "-fno-omit-frame-pointer")
 _ADDRESS = (*_REPORTING, "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 VARIANTS = {
     "": Variant(("-O2",), ()),
+    PORTABLE: Variant(("-O2",), ("-DHOSTCUDA_UCONTEXT",)),  # without this processor's assembler
     "address": Variant(_ADDRESS, _ADDRESS, "libasan.so"),
     # What the runtime does is not the kernels' doing: see sanitizers.h.
     "thread": Variant(

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import platform
 import time
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from miopy.backends.cuda_device import Calls
 from miopy.backends.cuda_source import Source
-from miopy.errors import DeviceError, OutOfMemory
+from miopy.errors import DeviceError, NotSupported, OutOfMemory
 
 from . import build
 
@@ -21,13 +22,14 @@ NO_TRANSPOSE, TRANSPOSE = 0, 1
 DEFAULT_ALGORITHM = -1
 FLOAT32, FLOAT64, FLOAT16, BFLOAT16 = 0, 1, 2, 14
 COMPUTE_32F, COMPUTE_64F = 68, 70
-SUCCESS, DAMAGED = 0, 719
+SUCCESS = 0
 
 # Result and parameters of the runtime's functions; `launch` and `gemm` are called from C alone.
 _PROTOTYPES: dict[str, tuple[Any, ...]] = {
     "add_kernel": (None, ctypes.c_void_p),
     "allocate": (ctypes.c_void_p, ctypes.c_size_t),
-    "check": (ctypes.c_int, ctypes.c_void_p),
+    "count_damaged": (ctypes.c_size_t,),
+    "configure": (None, *[ctypes.c_uint64] * 2, ctypes.c_uint, ctypes.c_bool),
     "free": (ctypes.c_int, ctypes.c_void_p),
     "copy": (ctypes.c_int, *[ctypes.c_void_p] * 2, ctypes.c_size_t, ctypes.c_void_p),
     "create_blas": (ctypes.c_void_p,),
@@ -80,26 +82,44 @@ def _check(what: str, result: int) -> None:
         raise DeviceError(what, "must succeed", result)
 
 
+def configure(
+    *,
+    seed: int = 0,
+    most_switches: int = 50_000_000,
+    most_threads: int = 4096,
+    flush_subnormals: bool = False,
+) -> None:
+    """How kernels run from here on, in this process.
+
+    seed              of the order in which waiting threads start; 0: in order of their numbers
+    most_switches     between threads that wait, before a launch counts as endless
+    most_threads      that are on the device at a time; other blocks wait until these have ended
+    flush_subnormals  as -ftz=true does, but of double precision too
+    """
+    if flush_subnormals and platform.machine() not in ("x86_64", "AMD64"):
+        raise NotSupported("flush_subnormals", "needs an x86 processor")
+    runtime().configure(seed, most_switches, most_threads, flush_subnormals)
+
+
+def count_damaged() -> int:
+    """Blocks with written guard zones: of those in use, and of those freed since the last call."""
+    return runtime().count_damaged()
+
+
 class Block:
     """Memory filled with ones (NaN in every type) between guard zones."""
 
-    damaged: ClassVar[
-        list[int]
-    ] = []  # blocks whose guard zones were found written when they were freed
+    address = 0
 
     def __init__(self, nbytes: int) -> None:
         self.nbytes = nbytes
-        self.address = runtime().allocate(nbytes)
+        self.address = runtime().allocate(nbytes) or 0
         if not self.address:
             raise OutOfMemory("memory", f"must have room for {nbytes} bytes on the device")
 
-    def check(self) -> None:
-        """Raise DeviceError if bytes around the block were written."""
-        _check("memory around a block", runtime().check(self.address))
-
     def __del__(self) -> None:
-        if self.address and runtime().free(self.address) == DAMAGED:
-            Block.damaged.append(self.address)
+        if self.address:
+            runtime().free(self.address)
 
 
 def view(block: Block, dtype: Any) -> np.ndarray:

@@ -21,7 +21,7 @@ KERNELS = tuple(re.findall(r"^FAULT\((\w+)\)$", _TEXT, re.MULTILINE))
 
 def source(faulty: bool) -> Source:
     name = "faulty.cu" if faulty else "good.cu"
-    return Source(name, f"#define FAULTY {faulty:d}\n#line 1 \"faults.cu\"\n{_TEXT}", KERNELS)
+    return Source(name, f'#define FAULTY {faulty:d}\n#line 1 "faults.cu"\n{_TEXT}', KERNELS)
 
 
 def run(kernel: str, faulty: bool) -> tuple[int, np.ndarray]:

@@ -16,6 +16,7 @@ static const std::size_t GUARD = 4096;
 static const int UNWRITTEN = 0xff, GUARDED = 0xa5; /* all ones are NaN in every type */
 
 static std::map<char *, std::size_t> blocks;
+static std::size_t freed_damaged;
 
 /* NULL if there is not so much. */
 PUBLIC char *hostcuda_allocate(std::size_t nbytes)
@@ -40,26 +41,33 @@ static bool is_guarded(const char *zone)
     return true;
 }
 
-/* INVALID_VALUE if there is no such block, LAUNCH_FAILED if bytes around it were written. */
-PUBLIC int hostcuda_check(char *start)
+static bool is_damaged(const char *start, std::size_t nbytes)
+{
+    return !is_guarded(start - GUARD) || !is_guarded(start + nbytes);
+}
+
+/* INVALID_VALUE if there is no such block. */
+PUBLIC int hostcuda_free(char *start)
 {
     std::lock_guard<std::mutex> lock(device);
     const auto block = blocks.find(start);
     if (block == blocks.end())
         return INVALID_VALUE;
-    const bool intact = is_guarded(start - GUARD) && is_guarded(start + block->second);
-    return intact ? SUCCESS : LAUNCH_FAILED;
+    freed_damaged += is_damaged(start, block->second);
+    blocks.erase(block);
+    std::free(start - GUARD);
+    return SUCCESS;
 }
 
-/* As hostcuda_check; gives the block back if there is one. */
-PUBLIC int hostcuda_free(char *start)
+/* How many blocks have neighbouring bytes that were written: of those that are in use, and of those
+ * freed since this was asked last. */
+PUBLIC std::size_t hostcuda_count_damaged()
 {
-    const int state = hostcuda_check(start);
-    if (state == INVALID_VALUE)
-        return state;
     std::lock_guard<std::mutex> lock(device);
-    blocks.erase(start);
-    std::free(start - GUARD);
-    return state;
+    std::size_t damaged = freed_damaged;
+    freed_damaged = 0;
+    for (const auto &[start, nbytes] : blocks)
+        damaged += is_damaged(start, nbytes);
+    return damaged;
 }
 } // namespace hostcuda

@@ -34,13 +34,32 @@ _OPTIONS = {
 _ADDR_NO_RANDOMIZE = 0x0040000
 
 
+def environment(sanitizer: str) -> dict[str, str]:
+    """This process' own, and what the variant of `build.VARIANTS` needs."""
+    library = build.VARIANTS[sanitizer].library
+    command = [build.COMPILER, f"-print-file-name={library}"]
+    folders = [str(build.FOLDER.parent), str(build.FOLDER.parent.parent)]
+    return {
+        **os.environ,
+        **_OPTIONS,
+        build.SANITIZER: sanitizer,
+        "LD_PRELOAD": subprocess.check_output(command, text=True).strip() if library else "",
+        "PYTHONPATH": os.pathsep.join([*folders, os.environ.get("PYTHONPATH", "")]),
+    }
+
+
+def _place_in_order() -> None:
+    """Older ThreadSanitizers know few of the places that a system may choose for a program; where
+    it may not be asked for others, there is no need."""
+    ctypes.CDLL(None).personality(_ADDR_NO_RANDOMIZE)
+
+
 def run(sanitizer: str, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
     """The same from a test: run, and give back what was printed."""
-    folders = [str(build.FOLDER.parent), str(build.FOLDER.parent.parent)]
-    path = os.pathsep.join([*folders, os.environ.get("PYTHONPATH", "")])
     return subprocess.run(
-        [sys.executable, "-m", __name__, sanitizer, *map(str, arguments)],
-        env={**os.environ, "PYTHONPATH": path},
+        [sys.executable, *map(str, arguments)],
+        env=environment(sanitizer),
+        preexec_fn=_place_in_order,
         capture_output=True,
         text=True,
     )
@@ -48,14 +67,8 @@ def run(sanitizer: str, *arguments: str | Path) -> subprocess.CompletedProcess[s
 
 def main() -> None:
     sanitizer, *arguments = sys.argv[1:]
-    library = build.VARIANTS[sanitizer].library
-    found = subprocess.check_output([build.COMPILER, f"-print-file-name={library}"], text=True)
-    # Older ThreadSanitizers know few of the places that a system may choose for a program. Where
-    # this is not allowed it may not be needed.
-    ctypes.CDLL(None).personality(_ADDR_NO_RANDOMIZE)
-    environment = {**os.environ, **_OPTIONS, build.SANITIZER: sanitizer}
-    environment["LD_PRELOAD"] = found.strip()
-    os.execve(sys.executable, [sys.executable, *arguments], environment)
+    _place_in_order()
+    os.execve(sys.executable, [sys.executable, *arguments], environment(sanitizer))
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 #define HOSTCUDA_RUNTIME_H
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <mutex>
 
@@ -23,6 +24,14 @@ enum Result {
     LAUNCH_FAILED = 719,
     CAPTURE_UNSUPPORTED = 900,
 };
+
+/* As `configure` of device.py has them. */
+struct Settings {
+    std::uint64_t seed = 0, most_switches = 50000000;
+    unsigned int most_threads = 4096; /* ThreadSanitizer knows 8128 */
+    bool flush_subnormals = false;
+};
+extern Settings settings;
 
 struct Launch {
     const Kernel *kernel;

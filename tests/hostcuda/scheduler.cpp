@@ -10,19 +10,11 @@
 
 namespace hostcuda
 {
-Settings settings;
 Scheduler *scheduler;
 
 static const std::size_t SHARED_ALIGNMENT = 128;
 static const Place START("the start", "", 0);
 static const unsigned int MOST_REPORTED = 16;
-
-PUBLIC void hostcuda_configure(std::uint64_t seed, std::uint64_t most_switches,
-                               unsigned int most_threads)
-{
-    std::lock_guard<std::mutex> lock(device);
-    settings = {seed, most_switches, most_threads};
-}
 
 /* What every fiber does, one CUDA thread after another. */
 static void body()

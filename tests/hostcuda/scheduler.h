@@ -54,13 +54,6 @@ struct ResidentBlock {
     char begun, ended; /* tags of what comes before its threads, and of what they have done */
 };
 
-struct Settings {
-    std::uint64_t seed = 0; /* of the order in which threads start; 0: by number */
-    std::uint64_t most_switches = 50000000;
-    unsigned int most_threads = 4096; /* at a time; ThreadSanitizer knows 8128 */
-};
-extern Settings settings;
-
 class Scheduler
 {
   public:
