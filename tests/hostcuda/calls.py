@@ -1,4 +1,4 @@
-"""Calling what C calls: a device's launch and gemm functions."""
+"""Calling what C calls, a device's launch and gemm functions, on arrays in its memory."""
 
 from __future__ import annotations
 
@@ -6,7 +6,13 @@ import ctypes
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from miopy.backends.cuda_device import Device
+
+from .device import view
+
+SUCCESS = 0
 
 _INT, _UNSIGNED, _POINTER = ctypes.c_int, ctypes.c_uint, ctypes.c_void_p
 _LAUNCH = ctypes.CFUNCTYPE(_INT, _POINTER, *[_UNSIGNED] * 7, *[_POINTER] * 3)
@@ -14,6 +20,23 @@ _MATRIX = (_POINTER, _INT, _INT)
 _GEMM = ctypes.CFUNCTYPE(
     *(_INT, _POINTER, *[_INT] * 5, _POINTER, *_MATRIX, *_MATRIX, _POINTER, *_MATRIX, _INT, _INT)
 )
+
+
+class Array:
+    """A block of device memory as a NumPy array, `values`."""
+
+    def __init__(self, device: Device, values: Any, dtype: Any = np.float32) -> None:
+        values = np.asarray(values, dtype)
+        self.block = device.allocate(values.nbytes, 0)
+        self.address = self.block.address
+        self.values = view(self.block, dtype).reshape(values.shape)
+        self.values[...] = values
+
+
+def _argument(value: Any) -> Any:
+    if value is None or isinstance(value, Array):
+        return _POINTER(value and value.address)
+    return value
 
 
 def launch(
@@ -26,8 +49,8 @@ def launch(
     shared_nbytes: int = 0,
     stream: int = 0,
 ) -> int:
-    """The driver's answer, 0 for success. Arguments are ctypes values; an integer is an address."""
-    values = [_POINTER(value) if isinstance(value, int) else value for value in arguments]
+    """The driver's answer, 0 for success. Arguments are ctypes values and Arrays; None is NULL."""
+    values = list(map(_argument, arguments))
     addresses = (_POINTER * len(values))(*map(ctypes.addressof, values))
     call = _LAUNCH(device.calls.launch)
     return call(function, *grid, *block, shared_nbytes, stream, addresses, None)

@@ -11,8 +11,8 @@ import numpy as np
 from miopy.backends.cuda_source import Source
 
 from . import build
-from .calls import launch
-from .device import EmulatedDevice, view
+from .calls import Array, launch
+from .device import EmulatedDevice
 
 THREADS = 32
 _TEXT = (build.FOLDER / "faults.cu").read_text()
@@ -28,18 +28,17 @@ def run(kernel: str, faulty: bool) -> tuple[int, np.ndarray]:
     """The answer to the launch, and what y holds; x is 0, 1, 2, ..."""
     device = EmulatedDevice()
     blocks = 2 if kernel == "relaxed_counter" else 1
-    y, x, counter = (device.allocate(4 * n, 0) for n in (blocks * THREADS, THREADS, 1))
-    view(x, np.float32)[:] = np.arange(THREADS)
-    view(counter, np.uint32)[:] = 0
+    y, x = Array(device, np.full(blocks * THREADS, np.nan)), Array(device, np.arange(THREADS))
+    counter = Array(device, [0], np.uint32)
     result = launch(
         device,
         device.load(source(faulty))[kernel],
-        (y.address, x.address, ctypes.c_int(THREADS), counter.address),
+        (y, x, ctypes.c_int(THREADS), counter),
         grid=(blocks, 1, 1),
         block=(THREADS, 1, 1),
         shared_nbytes=4 * THREADS,
     )
-    return result, view(y, np.float32).copy()
+    return result, y.values.copy()
 
 
 if __name__ == "__main__":
