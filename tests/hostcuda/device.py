@@ -123,8 +123,9 @@ class Block:
 
 
 def view(block: Block, dtype: Any) -> np.ndarray:
-    """The elements of a block, in place; the block must be kept."""
+    """The elements of a block, in place; the block lives as long."""
     memory = (ctypes.c_char * block.nbytes).from_address(block.address)
+    memory.block = block
     return np.frombuffer(memory, dtype)
 
 
