@@ -51,10 +51,10 @@ def variant() -> Variant:
 
 
 def runtime() -> Path:
-    """The library of all `*.cpp` files."""
+    """The library of all `*.cpp` files, compiled as one: most of the work is reading headers."""
     sources = sorted(FOLDER.glob("*.cpp"))
-    text = "".join(path.read_text() for path in sources)
-    return _library("runtime", text, (*RUNTIME_FLAGS, *variant().runtime), *sources)
+    text = "".join(f'# 1 "{path}"\n{path.read_text()}' for path in sources)
+    return _library("runtime", text, (*RUNTIME_FLAGS, *variant().runtime))
 
 
 def kernels(source: Source) -> Path:
@@ -72,8 +72,8 @@ def needs_fibers(text: str) -> bool:
     return not {"DYNAMIC_SHARED", *waiting}.isdisjoint(re.findall(r"\w+", text))
 
 
-def _library(name: str, text: str, flags: tuple[str, ...], *sources: Path) -> Path:
-    """The library built from sources, or from the text itself; `text` and flags identify it."""
+def _library(name: str, text: str, flags: tuple[str, ...]) -> Path:
+    """The library that the text makes, built unless it is there."""
     headers = "".join(path.read_text() for path in sorted(FOLDER.glob("*.h")))
     digest = hashlib.sha256("\0".join([text, headers, *flags]).encode()).hexdigest()[:16]
     CACHE.mkdir(parents=True, exist_ok=True)
@@ -81,17 +81,15 @@ def _library(name: str, text: str, flags: tuple[str, ...], *sources: Path) -> Pa
     with open(library.with_suffix(".lock"), "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # one of the processes that want it builds it
         if not library.exists():
-            _compile(library, text, flags, sources)
+            _compile(library, text, flags)
     return library
 
 
-def _compile(library: Path, text: str, flags: tuple[str, ...], sources: tuple[Path, ...]) -> None:
+def _compile(library: Path, text: str, flags: tuple[str, ...]) -> None:
     with tempfile.TemporaryDirectory(dir=CACHE) as folder:
-        if not sources:
-            sources = (Path(folder, "kernels.cpp"),)
-            sources[0].write_text(text)
-        made = Path(folder, "library.so")
-        command = [COMPILER, *flags, f"-I{FOLDER}", *map(str, sources), "-o", str(made)]
+        source, made = Path(folder, "source.cpp"), Path(folder, "library.so")
+        source.write_text(text)
+        command = [COMPILER, *flags, f"-I{FOLDER}", str(source), "-o", str(made)]
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode:
             raise RuntimeError(f"{library.name} does not compile:\n{done.stderr}")

@@ -5,8 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <random>
-#include <sstream>
+#include <new>
 
 namespace hostcuda
 {
@@ -14,7 +13,7 @@ Scheduler *scheduler;
 
 static const std::size_t SHARED_ALIGNMENT = 128;
 static const Place START("the start", "", 0);
-static const unsigned int MOST_REPORTED = 16;
+static const unsigned int MOST_REPORTED = 8; /* blocks */
 
 /* What every fiber does, one CUDA thread after another. */
 static void body()
@@ -65,9 +64,11 @@ void Scheduler::begin(ResidentBlock &block)
     const dim3 at = position(next_block++, launch.grid);
     const std::size_t nbytes = launch.shared_nbytes;
     void *shared = nullptr;
-    if (nbytes && posix_memalign(&shared, SHARED_ALIGNMENT, nbytes))
-        throw std::bad_alloc();
-    std::memset(shared, 0xff, nbytes); /* NaN: unwritten memory must not look like zeros */
+    if (nbytes) {
+        if (posix_memalign(&shared, SHARED_ALIGNMENT, nbytes))
+            throw std::bad_alloc();
+        std::memset(shared, 0xff, nbytes); /* NaN: unwritten memory must not look like zeros */
+    }
     block.shared.reset(static_cast<unsigned char *>(shared));
     block.alive = block.threads.size();
     block.warps.clear();
@@ -95,9 +96,10 @@ void Scheduler::start_threads()
 {
     for (auto &block : blocks)
         begin(block);
-    if (settings.seed) {
-        std::mt19937_64 random(settings.seed);
-        std::shuffle(ready.begin(), ready.end(), random);
+    std::uint64_t random = settings.seed;
+    for (std::size_t left = ready.size(); random && left > 1; left--) {
+        random = random * 6364136223846793005u + 1442695040888963407u; /* Knuth's MMIX */
+        std::swap(ready[left - 1], ready[(random >> 33) % left]);
     }
 }
 
@@ -145,40 +147,43 @@ void Scheduler::fail(const std::string &message, const Place &place)
 
 std::string describe(const Place &place)
 {
-    return place.line == START.line ? place.call
-                                    : std::string(place.call) + " (" + place.file + ":" +
-                                          std::to_string(place.line) + ")";
+    const std::string call = place.call;
+    return place.line == START.line
+               ? call
+               : call + " (" + place.file + ":" + std::to_string(place.line) + ")";
 }
 
-/* Say which threads are where; neighbours in the same state share a line. */
+/* Where a thread is, in words. */
+static std::string state(const CudaThread &thread)
+{
+    return thread.returned ? "returned" : "at " + describe(thread.place);
+}
+
+/* Lines about a block, one for neighbours in the same state. */
+static void report(const ResidentBlock &block)
+{
+    const unsigned int threads = block.threads.size();
+    const dim3 at = block.threads[0]->block;
+    for (unsigned int first = 0, end; first < threads; first = end) {
+        const std::string text = state(*block.threads[first]);
+        for (end = first + 1; end < threads && state(*block.threads[end]) == text;)
+            end++;
+        std::fprintf(stderr, "  block (%u, %u, %u), threads %u to %u: %s\n", at.x, at.y, at.z,
+                     first, end - 1, text.c_str());
+    }
+}
+
 int Scheduler::report() const
 {
     const bool endless = failure.empty() && !ready.empty();
-    std::ostringstream text;
-    text << "hostcuda: kernel " << launch.kernel->name << ": "
-         << (!failure.empty() ? failure
-             : endless        ? "endless spin"
-                              : "deadlock")
-         << '\n';
-    unsigned int lines = 0;
-    for (const ResidentBlock &block : blocks) {
-        const auto state = [&](unsigned int index) {
-            const CudaThread &thread = *block.threads[index];
-            return thread.returned ? "returned" : "at " + describe(thread.place);
-        };
-        const unsigned int threads = block.threads.size();
-        for (unsigned int first = 0, end; block.alive && first < threads; first = end) {
-            for (end = first + 1; end < threads && state(end) == state(first);)
-                end++;
-            const dim3 at = block.threads[first]->block;
-            if (lines++ < MOST_REPORTED)
-                text << "  block (" << at.x << ", " << at.y << ", " << at.z << "), threads "
-                     << first << " to " << end - 1 << ": " << state(first) << '\n';
-        }
-    }
-    if (lines > MOST_REPORTED)
-        text << "  and " << lines - MOST_REPORTED << " more\n";
-    std::fputs(text.str().c_str(), stderr);
+    const std::string reason = endless ? "endless spin" : failure.empty() ? "deadlock" : failure;
+    std::fprintf(stderr, "hostcuda: kernel %s: %s\n", launch.kernel->name, reason.c_str());
+    unsigned int reported = 0;
+    for (const ResidentBlock &block : blocks)
+        if (block.alive && reported++ < MOST_REPORTED)
+            hostcuda::report(block);
+    if (reported > MOST_REPORTED)
+        std::fprintf(stderr, "  and %u more blocks\n", reported - MOST_REPORTED);
     return endless ? LAUNCH_TIMEOUT : LAUNCH_FAILED;
 }
 } // namespace hostcuda

@@ -73,7 +73,7 @@ class Scheduler
     void start_threads();
     void begin(ResidentBlock &block);
     void end_thread(CudaThread &thread);
-    int report() const;
+    int report() const; /* say what waits where; the launch's result */
 
     std::vector<ResidentBlock> blocks;
     std::deque<CudaThread *> ready;
