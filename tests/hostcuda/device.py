@@ -23,6 +23,7 @@ DEFAULT_ALGORITHM = -1
 FLOAT32, FLOAT64, FLOAT16, BFLOAT16 = 0, 1, 2, 14
 COMPUTE_32F, COMPUTE_64F = 68, 70
 SUCCESS = 0
+CAN_FLUSH = platform.machine() == "x86_64"
 
 # Result and parameters of the runtime's functions; `launch` and `gemm` are called from C alone.
 _PROTOTYPES: dict[str, tuple[Any, ...]] = {
@@ -96,14 +97,14 @@ def configure(
     most_threads      that are on the device at a time; other blocks wait until these have ended
     flush_subnormals  as -ftz=true does, but of double precision too
     """
-    if flush_subnormals and platform.machine() not in ("x86_64", "AMD64"):
+    if flush_subnormals and not CAN_FLUSH:
         raise NotSupported("flush_subnormals", "needs an x86 processor")
     runtime().configure(seed, most_switches, most_threads, flush_subnormals)
 
 
 def count_damaged() -> int:
     """Blocks with written guard zones: of those in use, and of those freed since the last call."""
-    return runtime().count_damaged()
+    return runtime().count_damaged() if runtime.cache_info().currsize else 0
 
 
 class Block:
