@@ -58,9 +58,6 @@ class Runtime:
         function = getattr(self._library, f"hostcuda_{name}")
         return ctypes.cast(function, ctypes.c_void_p).value or 0
 
-    def __getattr__(self, name: str) -> Any:
-        raise AttributeError(name)
-
 
 @functools.cache
 def runtime() -> Runtime:
