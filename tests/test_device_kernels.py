@@ -55,7 +55,7 @@ def random(*lengths: int) -> np.ndarray:
 
 def test_every_kernel_is_tested_by_name():
     sources = [cuda_source.storage(dtype) for dtype in SUFFIX]
-    sources += [cuda_source.recurrence("lstm", dtype, (0, 1, 2, 3)) for dtype in FLOATING]
+    sources += [cuda_source.recurrence("lstm", dtype) for dtype in FLOATING]
     names = {
         name.removesuffix(f"_{suffix}")
         for source in sources
@@ -106,6 +106,51 @@ def test_store_states(device, dtype, ordered, active):
     assert np.array_equal(final.numbers, expected)
 
 
+# --- projections ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", FLOATING)
+@pytest.mark.parametrize("twice", [False, True])
+def test_project_forward(device, dtype, twice):
+    rows, size = 5, 23
+    h = dense(device, rows + 2, size, dtype=real_dtype(dtype)).set(random(rows + 2, size))
+    output = dense(device, rows, size, dtype=dtype, gap=3)
+    y = dense(device, rows, size, dtype=dtype, gap=1) if twice else None
+    strides = output.strides[0], y, size + 1, h
+    run(device, dtype, "project_forward", output, *strides, rows, size)
+    expected = decoded(encoded(h.values[:rows], dtype))
+    for array in filter(None, (output, y)):
+        assert np.array_equal(array.numbers, expected)
+        array.assert_gaps()
+
+
+@pytest.mark.parametrize("dtype", FLOATING)
+@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize(("rows", "product_rows"), [(5, 0), (5, 3), (3, 5), (0, 4)])
+def test_project_backward(device, dtype, masked, rows, product_rows):
+    most, size, scale = 5, 23, 1.25
+    dprojected = dense(device, most, size, dtype=dtype, gap=3)  # dy stands where it is written
+    dprojected.values[:rows] = encoded(random(rows, size), dtype)
+    dy = dprojected.numbers[:rows]
+    dh = dense(device, most, size, dtype=real_dtype(dtype)).set(random(most, size))
+    products = dense(device, most, size, dtype=real_dtype(dtype)).set(random(2, most, size)[1])
+    products.values[product_rows:] = np.nan
+    mask = dense(device, most, size, dtype="int8").set(random(most, size) > 0) if masked else None
+    expected = dh.numbers + np.nan_to_num(products.numbers)
+    if mask is not None:
+        dy = np.where(mask.values[:rows], dy * scale, 0)
+    stride = dprojected.strides[0]
+    run(
+        *(device, dtype, "project_backward", dprojected, stride, dh, dprojected, stride, mask),
+        *(size, ctypes.c_double(scale), products, rows, product_rows, size),
+    )
+    assert_close("dprojected", dprojected.numbers[:rows], dy + expected[:rows], dtype, 4)
+    expected[:rows] = 0
+    ended = max(rows, product_rows)
+    assert_close("dh", dh.numbers[:ended], expected[:ended], real_dtype(dtype), 4)
+    dprojected.assert_gaps()
+
+
 # --- sums -----------------------------------------------------------------------------------------
 
 
@@ -119,13 +164,15 @@ def test_partial_sums_and_column_sums(device, dtype, rows, columns, chunk):
     expected = np.add.reduceat(a.numbers, range(0, rows, chunk))
     assert_close("partial", partial.numbers, expected, real_dtype(dtype), chunk)
     sums = dense(device, columns, dtype=dtype)
-    run(device, dtype, "column_sums", sums, partial, chunks, columns)
+    run(device, dtype, "column_sums", sums, partial, chunks, columns, ctypes.c_int(0))
     assert_close("sums", sums.numbers, a.numbers.sum(axis=0), dtype, rows)
+    run(device, dtype, "column_sums", sums, partial, chunks, columns, ctypes.c_int(1))
+    assert_close("sums", sums.numbers, 2 * a.numbers.sum(axis=0), dtype, rows)
 
 
 def test_column_sums_of_nothing_are_zero(device):
     sums = dense(device, 5, dtype="float32")
-    run(device, "float32", "column_sums", sums, None, 0, 5)
+    run(device, "float32", "column_sums", sums, None, 0, 5, ctypes.c_int(0))
     assert sums.numbers.tolist() == [0] * 5
 
 

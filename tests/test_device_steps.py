@@ -27,15 +27,19 @@ STEP_H = Path(cuda_source.__file__).parent.parent / "kernels/step.h"
 
 
 def structure(name: str) -> type[ctypes.Structure]:
-    """A struct of step.h: pointers, numbers of 64 bits and doubles."""
+    """A struct of step.h: pointers, numbers of 64 bits, integers and doubles, arrays of those."""
     text = re.sub(r"/\*.*?\*/", "", STEP_H.read_text(), flags=re.DOTALL)
+    lengths = dict(re.findall(r"#define (\w+) (\d+)", text))
     found = re.search(r"typedef struct \{([^}]*)\} " + name, text)
     assert found
+    kinds = {"*": ctypes.c_void_p, "int64_t": ctypes.c_int64}
+    kinds |= {"double": ctypes.c_double, "int ": ctypes.c_int}
     fields = []
     for declaration in filter(str.strip, found[1].split(";")):
-        kinds = {"*": ctypes.c_void_p, "int64_t": ctypes.c_int64, "double": ctypes.c_double}
         kind = next(kind for mark, kind in kinds.items() if mark in declaration)
-        fields += [(each.split()[-1].lstrip("*"), kind) for each in declaration.split(",")]
+        for each in declaration.split(","):
+            member, length = re.findall(r"(\w+)(?:\[(\w+)\])?$", each.strip())[0]
+            fields.append((member, kind * int(lengths[length]) if length else kind))
     return type(name, (ctypes.Structure,), {"_fields_": fields})
 
 
@@ -76,7 +80,10 @@ class Step:
         )
 
     def launch(self, kernel: str, step: ctypes.Structure) -> None:
-        source = cuda_source.recurrence(self.cell.name, self.dtype, self.position)
+        planes = (*self.position, *range(self.gates, self.cell.num_planes))
+        step.position[: len(planes)] = planes
+        step.scalars[: len(self.cell.scalars)] = [default for _, default in self.cell.scalars]
+        source = cuda_source.recurrence(self.cell.name, self.dtype)
         call(self.device, source, f"{kernel}_{SUFFIX[self.dtype]}", step)
 
     def assert_close(self, name: str, array: Strided, expected: np.ndarray) -> None:
