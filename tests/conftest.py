@@ -1,15 +1,18 @@
-"""The `backend` fixture: every numeric test runs on every backend that can be used here, and on the
-CUDA backend over an emulated device.
+"""The `backend` fixture: every numeric test runs on the host and, over an emulated device, on the
+CUDA backend.
 
 `--backend NAME` runs them on that one alone, and makes its absence an error, so that a run meant
-for a device cannot pass by leaving it out.
+for a device cannot pass by leaving it out. `--backend cuda` is a run on a real GPU: arrays of NumPy
+lie where it can reach them (`pinned.py`), and tests marked `gpu` are collected as well.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 import hostcuda
+import pinned
 import pytest
 from hostcuda.device import count_damaged
 from hypothesis import settings
@@ -17,7 +20,7 @@ from hypothesis import settings
 from miopy import backends
 from miopy.backends import cuda, host
 
-EMULATED = "emulated"
+EMULATED, REAL = "emulated", "cuda"
 
 settings.register_profile("miopy", deadline=None, derandomize=True, database=None)
 settings.load_profile("miopy")
@@ -33,21 +36,33 @@ def pytest_configure(config: pytest.Config) -> None:
     reason = name and name != EMULATED and backends.why_missing(name)
     if reason:
         raise pytest.UsageError(f"--backend {name}: {reason}")
+    if name == REAL:
+        pinned.use_device()
+        pinned.install()
+    os.environ.setdefault("MIOPY_BACKEND", "host")  # of tests that do not ask for another
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Without a GPU, tests that need one do not exist."""
+    if config.getoption("--backend") != REAL:
+        gone = [item for item in items if item.get_closest_marker("gpu")]
+        items[:] = [item for item in items if item not in gone]
+        config.hook.pytest_deselected(items=gone)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "backend" in metafunc.fixturenames:
         chosen = metafunc.config.getoption("--backend")
-        usable = [name for name in backends.NAMES if not backends.why_missing(name)]
-        names = [chosen] if chosen else [*usable, EMULATED]
+        names = [chosen] if chosen else ["host", EMULATED]
         metafunc.parametrize("backend", names, indirect=True)
 
 
 @pytest.fixture
 def backend(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """The backend that handles created in this test will use."""
-    if request.param == EMULATED:
-        monkeypatch.setattr(cuda, "create", hostcuda.create)
+    if request.param in (EMULATED, REAL):
+        create = hostcuda.create if request.param == EMULATED else pinned.create
+        monkeypatch.setattr(cuda, "create", create)
         monkeypatch.setattr(cuda, "why_missing", lambda: None)
     monkeypatch.setenv("MIOPY_BACKEND", "cuda" if request.param == EMULATED else request.param)
     return request.param

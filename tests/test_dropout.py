@@ -67,7 +67,7 @@ def test_masks_have_miopens_checksums(
 
 
 def test_16384_states_are_initialised_in_a_few_milliseconds(handle: Handle) -> None:
-    descriptor, states = miopen.miopenCreateDropoutDescriptor(), bytearray(STATES_NBYTES)
+    descriptor, states = miopen.miopenCreateDropoutDescriptor(), np.zeros(STATES_NBYTES, np.uint8)
     times = []
     for seed in range(5):
         start = time.perf_counter()

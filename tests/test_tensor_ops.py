@@ -113,7 +113,8 @@ def test_set_tensor(
 @pytest.mark.parametrize("dtype", ["bfloat16", "float8_e4m3fnuz", "float8_e5m2fnuz"])
 def test_set_tensor_copies_the_bits_of_types_that_numpy_lacks(handle: Handle, dtype: str) -> None:
     desc = tensor((3, 2), (4, 2), DTYPES[dtype])
-    y, value = bytearray(desc.nbytes), bytes([0x41, 0x3F][: DATA_TYPES[DTYPES[dtype]].itemsize])
+    y = memoryview(np.zeros(desc.nbytes, np.uint8))
+    value = bytes([0x41, 0x3F][: DATA_TYPES[DTYPES[dtype]].itemsize])
     miopen.miopenSetTensor(handle, desc, y, value)
     size, gap = len(value), bytes(len(value))
     assert bytes(y) == (value + gap) * 5 + value
@@ -291,7 +292,7 @@ def test_a_scalar_must_fit_the_tensors_type(handle: Handle, dtype: str, alpha: f
 def test_a_float8_scalar_must_be_memory(handle: Handle) -> None:
     desc = tensor((3,), None, miopen.miopenFloat8)
     with pytest.raises(BadParam, match="number that fits or memory"):
-        miopen.miopenSetTensor(handle, desc, bytearray(3), 1.0)
+        miopen.miopenSetTensor(handle, desc, memoryview(np.zeros(3, np.uint8)), 1.0)
 
 
 def test_calls_are_timed_while_profiling(handle: Handle) -> None:

@@ -54,7 +54,7 @@ def runtime() -> Path:
     """The library of all `*.cpp` files, compiled as one: most of the work is reading headers."""
     sources = sorted(FOLDER.glob("*.cpp"))
     text = "".join(f'# 1 "{path}"\n{path.read_text()}' for path in sources)
-    return _library("runtime", text, (*RUNTIME_FLAGS, *variant().runtime))
+    return library("runtime", text, (*RUNTIME_FLAGS, *variant().runtime))
 
 
 def kernels(source: Source) -> Path:
@@ -62,7 +62,7 @@ def kernels(source: Source) -> Path:
     fibers = str(needs_fibers(source.text)).lower()
     exports = "".join(f"HOSTCUDA_EXPORT({name}, {fibers})\n" for name in source.kernels)
     text = f'#include "kernel.h"\n# 1 "{source.name}"\n{source.text}\n{exports}'
-    return _library(source.name, text, (*KERNEL_FLAGS, *variant().kernels))
+    return library(source.name, text, (*KERNEL_FLAGS, *variant().kernels))
 
 
 def needs_fibers(text: str) -> bool:
@@ -72,7 +72,7 @@ def needs_fibers(text: str) -> bool:
     return not {"DYNAMIC_SHARED", *waiting}.isdisjoint(re.findall(r"\w+", text))
 
 
-def _library(name: str, text: str, flags: tuple[str, ...]) -> Path:
+def library(name: str, text: str, flags: tuple[str, ...]) -> Path:
     """The library that the text makes, built unless it is there."""
     headers = "".join(path.read_text() for path in sorted(FOLDER.glob("*.h")))
     digest = hashlib.sha256("\0".join([text, headers, *flags]).encode()).hexdigest()[:16]
