@@ -14,8 +14,8 @@ import threading
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from hostcuda import build
+from numpy._core import _multiarray_umath
 
 from miopy.backends import cuda, cuda_cupy
 from miopy.core import memory
@@ -65,7 +65,7 @@ def _set_handler() -> None:
     api = ctypes.pythonapi
     api.PyCapsule_GetPointer.restype = ctypes.c_void_p
     api.PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
-    table = api.PyCapsule_GetPointer(np._core._multiarray_umath._ARRAY_API, None)
+    table = api.PyCapsule_GetPointer(_multiarray_umath._ARRAY_API, None)
     address = (ctypes.c_void_p * (SET_HANDLER + 1)).from_address(table)[SET_HANDLER]
     set_handler = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object)(address)
     api.PyCapsule_New.restype = ctypes.py_object
