@@ -22,6 +22,14 @@ STORAGE = {
     "float64": np.float64,
     "bfloat16": np.uint16,
 }
+UNIT = {"float32": 2**-23, "float16": 2**-10, "bfloat16": 2**-7, "float64": 2**-52}
+
+
+def values(array: np.ndarray, dtype: str) -> np.ndarray:
+    """The numbers of such an array."""
+    if dtype == "bfloat16":
+        array = (array.astype(np.uint32) << 16).view(np.float32)
+    return array.astype(np.float64)
 
 
 class CoreRun:

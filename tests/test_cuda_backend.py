@@ -8,7 +8,7 @@ import hostcuda
 import numpy as np
 import pytest
 from cases import Case
-from core_run import CoreRun
+from core_run import UNIT, CoreRun, values
 from harness import Run, assert_results, expected
 from hostcuda.device import EmulatedDevice
 
@@ -21,7 +21,6 @@ from miopy.errors import BadParam, DeviceError, NotSupported, OutOfMemory
 
 CONFIG = RNNConfig("lstm", 5, 7, 2, True)
 STEPS = (4, 4, 3, 3, 1)
-UNIT = {"float32": 2**-23, "float16": 2**-10, "bfloat16": 2**-7, "float64": 2**-52}
 OUTSIDE = 0x9000  # a stream of the caller
 
 
@@ -277,9 +276,3 @@ def test_both_backends_give_the_same_within_rounding(emulated, cell, dtype, step
         got, wanted = (values(run.arrays[name], dtype) for run in (ours, hosts))
         scale = np.sqrt(np.mean(wanted**2))
         assert np.abs(got - wanted).max() < 40 * UNIT[dtype] * scale, name
-
-
-def values(array: np.ndarray, dtype: str) -> np.ndarray:
-    if dtype == "bfloat16":
-        array = (array.astype(np.uint32) << 16).view(np.float32)
-    return array.astype(np.float64)
