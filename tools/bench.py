@@ -23,10 +23,12 @@ from datetime import date
 from pathlib import Path
 
 import bench_abi
-from bench_jobs import SHAPES, Miopy, Shape, Torch
+from bench_jobs import SHAPES, Miopy, Network, Shape, Torch, disagreement
 from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
+
+from miopy import miopen as mi
 
 AGREE = 1e-4  # float32 over up to 200 steps; a wrong result is off by far more
 
@@ -48,9 +50,10 @@ def interleaved(jobs: list[Callable[[], object]], budget: float) -> list[list[fl
 
 def time_shape(shape: Shape, budget: float, advance: Callable[[], None]) -> list[dict]:
     """One record per mode; raises where the two sides disagree."""
-    ours = Miopy(shape)
-    theirs = Torch(ours)
-    difference = theirs.disagreement(ours)
+    network = Network(shape, mi.miopenCreate())
+    data = network.draw()
+    ours, theirs = Miopy(network, data), Torch(network, data)
+    difference = disagreement(ours.results(), theirs.results())
     if not difference < AGREE:
         raise SystemExit(f"{shape.name}: results differ by {difference:.1e}, nothing is timed")
     records = []
@@ -150,6 +153,7 @@ def main(argv: list[str] | None = None) -> int:
         return bench_abi.main()
     import torch
 
+    os.environ["MIOPY_BACKEND"] = "host"
     threads = int(os.environ.get("MIOPY_NUM_THREADS") or len(os.sched_getaffinity(0)))
     torch.set_num_threads(threads)
     shapes = [shape for shape in SHAPES if options.only in shape.name]

@@ -1,0 +1,134 @@
+"""tools/gpu_check.py on the emulated device: its parts run, and it tells what went wrong."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import gpu_bench
+import gpu_check
+import gpu_properties
+import gpu_report
+import numpy as np
+import pytest
+from gpu_jobs import from_bfloat16, to_bfloat16
+
+ROOT = Path(__file__).resolve().parent.parent
+ROW = "import json, sys, time\ndef row(**items): print(json.dumps(items), flush=True)\n"
+
+
+def test_an_emulated_run_is_complete_and_says_what_it_is(tmp_path):
+    parts = [name for name in gpu_check.PARTS if name != "benchmark with TF32"]
+    command = [sys.executable, str(ROOT / "tools/gpu_check.py"), "--device", "emulated"]
+    command += ["--budget", "300", "--output", str(tmp_path / "run"), "--only", *parts]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    record = json.loads((tmp_path / "run.json").read_text())
+    assert record["emulated"] and record["passed"]
+    assert "emulated" in record["device"]
+    assert [part["name"] for part in record["parts"]] == parts
+    assert {part["status"] for part in record["parts"]} == {"complete"}
+    assert all(part["done"] == part["total"] > 0 for part in record["parts"])
+    times = [row for row in gpu_report.timings(record) if row["milliseconds"]["miopy"] > 0]
+    assert {row["dtype"] for row in times} == {"float16", "float32", "bfloat16"}
+    assert (tmp_path / "run.md").read_text().startswith("# gpu_check on an emulated device")
+    assert "EMULATED" in (tmp_path / "run.md").read_text().splitlines()[0]
+    assert (tmp_path / "run.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_an_emulated_run_is_kept_out_of_the_results(capsys):
+    output = str(gpu_check.RESULTS / "nested/h100")
+    with pytest.raises(SystemExit):
+        gpu_check.main(["--device", "emulated", "--output", output])
+    assert "an emulated run is no result" in capsys.readouterr().err
+
+
+def run_script(monkeypatch, tmp_path, code: str, seconds: float = 30.0) -> dict:
+    """The section of a part whose process is this code."""
+    script = tmp_path / "part.py"
+    script.write_text(
+        f"import json, sys, time\ndef row(**r): print(json.dumps(r), flush=True)\n{code}"
+    )
+    monkeypatch.setattr(gpu_check, "SCRIPT", script)
+    monkeypatch.setattr(gpu_check, "GRACE", 0.5)
+    return gpu_check.run_part("part", "emulated", seconds, lambda done, total: None)
+
+
+def record_of(*parts: dict) -> dict:
+    return {"parts": list(parts)}
+
+
+def test_what_passes_is_counted_and_what_says_more_is_kept(monkeypatch, tmp_path):
+    code = "row(total=3); row(name='a', passed=True); row(name='b', passed=True, detail='c')\n"
+    part = run_script(monkeypatch, tmp_path, code + "print('other'); row(name='d', skipped='e')")
+    assert (part["status"], part["done"], part["total"]) == ("complete", 3, 3)
+    assert [row["name"] for row in part["rows"]] == ["b", "d"]
+    assert gpu_report.failures(record_of(part)) == []
+    assert gpu_report.skipped(record_of(part)) == ["part: d: e"]
+
+
+def test_a_part_that_hangs_is_stopped(monkeypatch, tmp_path):
+    code = "row(total=3); row(name='a', passed=True); time.sleep(60)"
+    part = run_script(monkeypatch, tmp_path, code, gpu_check.LEAST)
+    assert (part["status"], part["done"], part["total"]) == ("out of time", 1, 3)
+    assert part["seconds"] < 10
+    part = run_script(monkeypatch, tmp_path, "time.sleep(60)", gpu_check.LEAST)
+    assert (part["status"], part["done"]) == ("not reached", 0)
+
+
+def test_a_part_that_dies_is_a_failure(monkeypatch, tmp_path):
+    code = "row(total=1); row(name='a', passed=True); sys.exit('no luck')"
+    part = run_script(monkeypatch, tmp_path, code)
+    assert part["status"] == "ended with status 1: no luck"
+    assert gpu_report.failures(record_of(part)) == ["part: ended with status 1: no luck"]
+
+
+def test_a_row_that_does_not_pass_is_a_failure(monkeypatch, tmp_path):
+    code = "row(total=4); row(name='a', passed=False, detail='b', count=4)"
+    part = run_script(monkeypatch, tmp_path, code)
+    assert (part["status"], part["done"]) == ("complete", 4)
+    assert gpu_report.failures(record_of(part)) == ["part: a: b"]
+
+
+def test_a_part_without_time_is_not_begun(monkeypatch, tmp_path):
+    part = run_script(monkeypatch, tmp_path, "raise SystemExit('begun')", gpu_check.LEAST / 2)
+    assert (part["status"], part["done"]) == ("not reached", 0)
+
+
+class OnHost:
+    arrays = np
+
+    @staticmethod
+    def to_host(array: np.ndarray) -> np.ndarray:
+        return array
+
+
+def test_a_wrong_row_among_the_tiles_is_seen():
+    tile = np.random.default_rng(0).standard_normal((3, 8, 5)).astype(np.float32)
+    tensor = np.tile(tile, (1, 1000, 1))
+    assert gpu_properties.row_error(OnHost, tile, tensor) == 0
+    tensor[2, 7777, 4] += 0.01
+    assert gpu_properties.row_error(OnHost, tile, tensor) > 1e-3
+    tensor[1, 5000, 0] = np.nan
+    assert gpu_properties.row_error(OnHost, tile, tensor) == np.inf
+
+
+def test_bits_are_compared_as_bits():
+    zeros = np.zeros(4, np.float32)
+    assert gpu_properties.same_bits(zeros, zeros.copy())
+    assert not gpu_properties.same_bits(zeros, -zeros)
+    assert gpu_properties.same_bits(zeros / np.float32("nan"), zeros / np.float32("nan"))
+
+
+def test_the_faster_forms_are_compared():
+    times = {"miopy": 4.0, "miopy graph": 3.0, "torch": 6.0, "torch graph": 9.0}
+    assert gpu_bench.ratio(times) == 0.5
+    assert gpu_bench.ratio({"miopy": 4.0}) is None
+
+
+def test_bfloat16_is_rounded_to_nearest_even():
+    values = np.array([1, 1 + 2**-8, 1 + 3 * 2**-8, 1 + 2**-8 + 2**-20, -3.0], np.float32)
+    wanted = [1, 1, 1 + 2**-6, 1 + 2**-7, -3]
+    assert from_bfloat16(to_bfloat16(values)).tolist() == wanted

@@ -1,0 +1,85 @@
+"""An RNN in bfloat16, which MIOpen's functions lack, through miopy's core; timed as others are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from bench_jobs import Miopy, Network
+
+from miopy.core import sequence as sequences
+from miopy.core.backward_data import backward_data
+from miopy.core.backward_weights import backward_weights
+from miopy.core.config import RNNConfig
+from miopy.core.forward import Rows, forward
+from miopy.core.plan import plan
+from miopy.dialects.miopen.layout import MIOPEN
+
+
+def to_bfloat16(values: np.ndarray) -> np.ndarray:
+    """Bits of float32 numbers, none of them NaN, rounded to the nearest bfloat16, ties to even."""
+    bits = np.ascontiguousarray(values, np.float32).view(np.uint32)
+    return ((bits + 0x7FFF + (bits >> 16 & 1)) >> 16).astype(np.uint16)
+
+
+def from_bfloat16(bits: np.ndarray) -> np.ndarray:
+    return (bits.astype(np.uint32) << 16).view(np.float32)
+
+
+class Core(Miopy):
+    """`bench_jobs.Miopy` in bfloat16; arrays hold its bits as integers."""
+
+    def __init__(self, network: Network, data: dict[str, np.ndarray], arrays: Any = np) -> None:
+        shape = network.shape
+        self.network, self.shape, self.backend = network, shape, network.handle.backend
+        bidirectional = shape.num_directions == 2
+        size = shape.cell, shape.features, shape.hidden_size, shape.num_layers, bidirectional
+        config = RNNConfig(*size, dtype="bfloat16")
+        self.sequence = sequences.from_batch_sizes((shape.batch,) * shape.seq_len, shape.batch)
+        self.plan = plan(config, self.sequence.rows, training=True)
+        self.inference_plan = plan(config, self.sequence.rows, training=False)
+        for name, values in data.items():
+            setattr(self, name, arrays.asarray(to_bfloat16(values)))
+        for name, like in (("dx", "x"), ("y", "dy"), ("dw", "w"), ("hy", "hx"), ("cy", "cx")):
+            setattr(self, name, arrays.empty_like(getattr(self, like)))
+        self.dhx, self.dcx = arrays.empty_like(self.hx), arrays.empty_like(self.cx)
+        self.workspace = arrays.empty(max(self.plan.workspace.nbytes, 1), np.uint8)
+        self.reserve = arrays.empty(self.plan.reserve.nbytes, np.uint8)
+
+    def _address(self, name: str) -> int:
+        array = getattr(self, name)
+        return array.ctypes.data if isinstance(array, np.ndarray) else array.data.ptr
+
+    def _at(self, *names: str) -> dict[str, int]:
+        return {name: self._address(name) for name in names}
+
+    def _run_forward(self, plan: Any, reserve: int | None) -> None:
+        forward(
+            *(plan, self.backend, MIOPEN, self.sequence),
+            x=Rows(self._address("x")),
+            y=Rows(self._address("y")),
+            weights=self._address("w"),
+            reserve=reserve,
+            **self._at("hx", "cx", "hy", "cy", "workspace"),
+        )
+
+    def inference(self) -> None:
+        self._run_forward(self.inference_plan, None)
+
+    def forward(self) -> None:
+        self._run_forward(self.plan, self._address("reserve"))
+
+    def step(self) -> None:
+        self.forward()
+        common = self.plan, self.backend, MIOPEN, self.sequence
+        backward_data(
+            *common,
+            dy=Rows(self._address("dy")),
+            dx=Rows(self._address("dx")),
+            weights=self._address("w"),
+            dhy=None,
+            dcy=None,
+            **self._at("hx", "cx", "dhx", "dcx", "workspace", "reserve"),
+        )
+        x = Rows(self._address("x"))
+        backward_weights(*common, x=x, **self._at("hx", "dw", "workspace", "reserve"))
