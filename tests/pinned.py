@@ -102,14 +102,22 @@ def watch() -> None:
 
 
 class PinnedDevice(cuda_cupy.CupyDevice):
-    """The real device, on memory of the host; idle when the outermost `with` ends."""
+    """The real device, on memory of the host; its stream is idle when the outermost `with` ends.
+
+    Not the whole device: that must not be waited for while another thread captures a graph.
+    """
 
     memory = memory.HOST
+    _stream = 0
+
+    def use_stream(self, stream: int) -> None:
+        super().use_stream(stream)
+        self._stream = stream
 
     def __exit__(self, *raised: object) -> None:
         super().__exit__(*raised)
         if not self._left:
-            self._runtime.deviceSynchronize()
+            self._runtime.streamSynchronize(self._stream)
 
 
 def create() -> cuda.CudaBackend:
