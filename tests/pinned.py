@@ -27,7 +27,7 @@ HANDLER = b"mem_handler"
 @functools.cache
 def _library() -> ctypes.CDLL:
     source = Path(__file__).with_name("pinned.cpp")
-    path = build.library("pinned", source.read_text(), build.RUNTIME_FLAGS, source)
+    path = build.library("pinned", source.read_text(), build.RUNTIME_FLAGS)
     library = ctypes.CDLL(str(path))
     library.pinned_use_driver.argtypes = [ctypes.c_void_p] * 4
     library.pinned_use_driver.restype = None

@@ -4,7 +4,9 @@
 #define NAME avx2_float
 #define REAL_IS_DOUBLE 0
 #define VL 8
-#define MR 3
+#define MR1 8
+#define MR2 6
 #define MR3 4
+#define MR4 3
 #include "build.inc"
 #endif

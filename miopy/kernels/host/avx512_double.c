@@ -4,7 +4,9 @@
 #define NAME avx512_double
 #define REAL_IS_DOUBLE 1
 #define VL 8
-#define MR 6
+#define MR1 8
+#define MR2 8
 #define MR3 8
+#define MR4 6
 #include "build.inc"
 #endif

@@ -3,10 +3,14 @@
 #define REAL_IS_DOUBLE 1
 #define VL 2
 #if defined(__aarch64__)
-#define MR 5
+#define MR1 8
+#define MR2 8
 #define MR3 6
+#define MR4 5
 #else
-#define MR 2
+#define MR1 8
+#define MR2 4
 #define MR3 3
+#define MR4 2
 #endif
 #include "build.inc"

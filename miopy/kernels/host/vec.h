@@ -141,20 +141,25 @@ INLINE vech bf16_of_vec(vec value)
 /* n of VL lanes, the rest zero or untouched. */
 INLINE vec load_some(const scalar *p, int64_t n)
 {
-    vec v = zero;
     if (n >= VL)
         return load(p);
-    if (n > 0)
-        memcpy(&v, p, n * sizeof(scalar));
-    return v;
+    scalar lanes[VL]; /* compiles to a masked load where there is one */
+    for (int l = 0; l < VL; l++)
+        lanes[l] = l < (integer)n ? p[l] : 0;
+    return load(lanes);
 }
 
 INLINE void store_some(scalar *p, vec v, int64_t n)
 {
-    if (n >= VL)
+    scalar lanes[VL];
+    if (n >= VL) {
         store(p, v);
-    else if (n > 0)
-        memcpy(p, &v, n * sizeof(scalar));
+        return;
+    }
+    store(lanes, v);
+    for (int l = 0; l < VL; l++)
+        if (l < (integer)n)
+            p[l] = lanes[l];
 }
 
 #if !REAL_IS_DOUBLE
