@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -16,6 +17,24 @@ import pytest
 from gpu_jobs import from_bfloat16, to_bfloat16
 
 ROOT = Path(__file__).resolve().parent.parent
+CONFTEST = """
+import pytest
+@pytest.fixture
+def backend(request): return request.param
+def pytest_generate_tests(metafunc):
+    if "backend" in metafunc.fixturenames:
+        metafunc.parametrize("backend", range(8), indirect=True)
+"""
+TESTS = """
+import pytest
+def test_numeric(backend):
+    if backend == 4:
+        pytest.skip("four")
+    assert backend != 3
+@pytest.mark.gpu
+def test_gpu(): pass
+def test_other(): assert False
+"""
 ROW = "import json, sys, time\ndef row(**items): print(json.dumps(items), flush=True)\n"
 
 
@@ -120,6 +139,31 @@ def test_bits_are_compared_as_bits():
     assert gpu_properties.same_bits(zeros, zeros.copy())
     assert not gpu_properties.same_bits(zeros, -zeros)
     assert gpu_properties.same_bits(zeros / np.float32("nan"), zeros / np.float32("nan"))
+
+
+def test_numeric_tests_take_turns_and_tell_what_failed(tmp_path):
+    (tmp_path / "conftest.py").write_text(CONFTEST)
+    (tmp_path / "test_some.py").write_text(TESTS)
+    plain = [sys.executable, "-m", "pytest", "-q", "-p", "gpu_tests", "--seconds", "60"]
+    rows = []
+    for share in ("0/2", "1/2"):
+        outcomes = tmp_path / "rows"
+        with open(outcomes, "w") as file:
+            options = ["--share", share, "--rows", str(file.fileno())]
+            subprocess.run(
+                plain + options,
+                cwd=tmp_path,
+                env=os.environ | {"PYTHONPATH": str(ROOT / "tools")},
+                stdout=subprocess.DEVNULL,
+                pass_fds=[file.fileno()],
+            )
+        rows += map(json.loads, outcomes.read_text().splitlines())
+    assert rows.pop(0) == {"total": 9}
+    assert len({row["name"] for row in rows}) == len(rows) == 9
+    failed = [row for row in rows if row.get("passed") is False]
+    assert ["assert 3 != 3" in row["detail"] for row in failed] == [True]
+    assert [row["skipped"] for row in rows if "skipped" in row] == ["Skipped: four"]
+    assert "gpu" in rows[0]["name"]
 
 
 def test_the_faster_forms_are_compared():

@@ -86,13 +86,15 @@ class Share:
             self.tell(total=len(chosen))
         items[:] = chosen[self.index :: self.count]
 
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        if report.failed:
+            self.tell(name=report.nodeid, passed=False, detail=essence(report), count=0)
+
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         name = report.nodeid
         if report.outcome != "passed" and self.outcome.get(name) != "failed":
             self.outcome[name] = report.outcome
-            text = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longreprtext
-            lines = [line for line in str(text).splitlines() if line.startswith("E ")]
-            self.detail[name] = " ".join(lines or str(text).splitlines())[:500]
+            self.detail[name] = essence(report)
 
     def pytest_runtest_logfinish(self, nodeid: str) -> None:
         outcome = self.outcome.get(nodeid, "passed")
@@ -106,6 +108,13 @@ class Share:
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
         if time.monotonic() > self.end:
             pytest.exit("the time is up", pytest.ExitCode.OK)
+
+
+def essence(report: pytest.CollectReport | pytest.TestReport) -> str:
+    """Why a test failed or was skipped, in a line."""
+    text = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longreprtext
+    lines = [line for line in str(text).splitlines() if line.startswith("E ")]
+    return " ".join(lines or str(text).splitlines())[:500]
 
 
 def is_numeric(item: pytest.Item) -> bool:
