@@ -64,8 +64,7 @@ def test_every_kernel_is_tested_by_name():
         if name.endswith(f"_{suffix}")
     }
     names |= set(cuda_source.bytes_and_masks().kernels)
-    here = Path(__file__)
-    texts = here.read_text() + here.with_name("test_device_steps.py").read_text()
+    texts = "".join(path.read_text() for path in Path(__file__).parent.glob("test_device_*.py"))
     assert {name for name in names if f'"{name}"' not in texts} == set()
     assert set(STEP_KERNELS) < names
     assert set(CELLS) == {"relu", "tanh", "lstm", "gru"}
@@ -104,51 +103,6 @@ def test_store_states(device, dtype, ordered, active):
     rows = ORDER if ordered else np.arange(batch)
     expected[rows[:active]] = decoded(encoded(state.values[:active], dtype))
     assert np.array_equal(final.numbers, expected)
-
-
-# --- projections ----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("dtype", FLOATING)
-@pytest.mark.parametrize("twice", [False, True])
-def test_project_forward(device, dtype, twice):
-    rows, size = 5, 23
-    h = dense(device, rows + 2, size, dtype=real_dtype(dtype)).set(random(rows + 2, size))
-    output = dense(device, rows, size, dtype=dtype, gap=3)
-    y = dense(device, rows, size, dtype=dtype, gap=1) if twice else None
-    strides = output.strides[0], y, size + 1, h
-    run(device, dtype, "project_forward", output, *strides, rows, size)
-    expected = decoded(encoded(h.values[:rows], dtype))
-    for array in filter(None, (output, y)):
-        assert np.array_equal(array.numbers, expected)
-        array.assert_gaps()
-
-
-@pytest.mark.parametrize("dtype", FLOATING)
-@pytest.mark.parametrize("masked", [False, True])
-@pytest.mark.parametrize(("rows", "product_rows"), [(5, 0), (5, 3), (3, 5), (0, 4)])
-def test_project_backward(device, dtype, masked, rows, product_rows):
-    most, size, scale = 5, 23, 1.25
-    dprojected = dense(device, most, size, dtype=dtype, gap=3)  # dy stands where it is written
-    dprojected.values[:rows] = encoded(random(rows, size), dtype)
-    dy = dprojected.numbers[:rows]
-    dh = dense(device, most, size, dtype=real_dtype(dtype)).set(random(most, size))
-    products = dense(device, most, size, dtype=real_dtype(dtype)).set(random(2, most, size)[1])
-    products.values[product_rows:] = np.nan
-    mask = dense(device, most, size, dtype="int8").set(random(most, size) > 0) if masked else None
-    expected = dh.numbers + np.nan_to_num(products.numbers)
-    if mask is not None:
-        dy = np.where(mask.values[:rows], dy * scale, 0)
-    stride = dprojected.strides[0]
-    run(
-        *(device, dtype, "project_backward", dprojected, stride, dh, dprojected, stride, mask),
-        *(size, ctypes.c_double(scale), products, rows, product_rows, size),
-    )
-    assert_close("dprojected", dprojected.numbers[:rows], dy + expected[:rows], dtype, 4)
-    expected[:rows] = 0
-    ended = max(rows, product_rows)
-    assert_close("dh", dh.numbers[:ended], expected[:ended], real_dtype(dtype), 4)
-    dprojected.assert_gaps()
 
 
 # --- sums -----------------------------------------------------------------------------------------
