@@ -36,6 +36,10 @@ class BadParam(MiopyError, ValueError):
     """An argument that breaks a documented rule."""
 
 
+class Mismatch(BadParam):
+    """Arguments that are well formed, but not for one another or for this function."""
+
+
 class BufferTooSmall(BadParam):
     """A buffer smaller than the size its query reports."""
 

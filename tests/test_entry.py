@@ -8,15 +8,10 @@ from typing import Any
 import pytest
 
 from miopy import errors, miopen
-from miopy.dialects.miopen.entry import (
-    STATUS,
-    check_descriptors,
-    check_integer,
-    check_integers,
-    entry,
-)
+from miopy.calls.arguments import check_descriptors, check_enum, check_integer, check_integers
+from miopy.dialects.miopen.entry import STATUS, entry
 from miopy.dialects.miopen.tensor import SeqTensorDescriptor, TensorDescriptor
-from miopy.dialects.miopen.types import DATA_TYPES, check_enum
+from miopy.dialects.miopen.types import DATA_TYPES
 from miopy.errors import BadParam
 
 

@@ -25,7 +25,8 @@ MAY_IMPORT = {
         "backends.stepped",
         "backends._stepped",
     ),
-    "dialects": ("errors", "core", "backends"),
+    "calls": ("errors", "core", "calls"),
+    "dialects": ("errors", "core", "calls", "backends"),
     "abi": ("errors",),
 }
 # What each floor may import from outside the standard library.
@@ -33,6 +34,7 @@ MAY_USE = {
     "errors": set(),
     "core": {"numpy"},
     "backends": {"numpy", "cffi", "cupy", "cuda"},
+    "calls": {"numpy"},
     "dialects": {"numpy"},
     "abi": set(),
 }

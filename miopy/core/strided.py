@@ -24,3 +24,13 @@ def collapse(lengths: Sequence[int], *strides: Sequence[int]) -> tuple[tuple[int
         else:
             merged.append((length, *steps))
     return tuple(zip(*merged or [(1,) * (1 + len(strides))], strict=True))
+
+
+def packed_strides(lengths: Sequence[int], order: Sequence[int] | None = None) -> tuple[int, ...]:
+    """Strides without gaps; `order` lists the dimensions slowest first, by default as they are."""
+    strides = [0] * len(lengths)
+    stride = 1
+    for axis in reversed(order or range(len(lengths))):
+        strides[axis] = stride
+        stride *= lengths[axis]
+    return tuple(strides)

@@ -1,1 +1,1 @@
-"""One package per vendor vocabulary; each translates to the core and shares nothing else."""
+"""One package per vendor vocabulary; what they have in common is in miopy/calls."""

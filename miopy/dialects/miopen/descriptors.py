@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from ...calls.arguments import check_enum, check_integer
 from ...core import cells
 from ...core.config import RNNConfig
 from ...errors import BadParam
 from .dropout import DropoutDescriptor
-from .entry import check_integer, entry
+from .entry import entry
 from .types import (
     DATA_TYPES,
-    check_enum,
     miopenDataType_t,
     miopenRNNAlgo_t,
     miopenRNNBiasMode_t,

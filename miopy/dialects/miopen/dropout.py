@@ -1,37 +1,22 @@
 """Dropout: descriptors, the random states they point to, and stand-alone dropout.
 
-A mask is drawn from XORWOW states that are never advanced: a descriptor gives the same mask on
-every call, and in every layer of an RNN, until it is set with another seed. Kept elements are
-scaled by 1 / (1 - dropout), rounded to the data type.
+What a mask is, and what drawing one does to the states, is told in miopy/calls/dropout.py.
 """
 
 from __future__ import annotations
 
 import math
-import operator
 import sys
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ...core.memory import HOST_LOCATION, Span, address_of, check_alignment
-from ...errors import BadParam, BufferTooSmall
-from .entry import check_integer, entry
+from ...calls import dropout as masks
+from ...calls.operands import Operand, demand, operand, reshaped
+from ...core.memory import HOST_LOCATION
+from .entry import entry
 from .handle import Handle, timed
-from .operands import (
-    FLOATING,
-    MAX_DIMS,
-    Operand,
-    check_overlap,
-    lengths_and_strides,
-    operand,
-    require,
-    reshaped,
-    walk,
-)
 from .tensor import TensorDescriptor
 from .types import miopenRNGType_t
-
-STATE_ALIGNMENT = 4  # a state is six words of 32 bits
 
 
 @dataclass(eq=False, slots=True)
@@ -175,25 +160,9 @@ def _described(
     writable: bool = False,
 ) -> DropoutDescriptor:
     """A descriptor of these arguments, checked."""
-    try:
-        probability = float(dropout)
-    except (TypeError, ValueError):
-        raise BadParam("dropout", "must be a number", dropout) from None
-    nbytes = check_integer("stateSizeInBytes", size, 0)
-    address = address_of(
-        "states",
-        states,
-        nbytes=nbytes,
-        writable=writable,
-        location=handle.backend if handle else HOST_LOCATION,
-    )
-    check_alignment("states", address, STATE_ALIGNMENT)
-    try:
-        seed = operator.index(seed)
-    except TypeError:
-        raise BadParam("seed", "must be an integer", seed) from None
-    if not 0 <= seed < 2**64:
-        raise BadParam("seed", "must be from 0 to 2**64 - 1", seed)
+    probability = masks.probability("dropout", dropout)
+    location = handle.backend if handle else HOST_LOCATION
+    address, nbytes, seed = masks.random_states(location, states, size, seed, writable=writable)
     return DropoutDescriptor(
         probability, address, nbytes, seed, bool(use_mask), bool(state_evo), rng_mode, states
     )
@@ -228,12 +197,13 @@ def miopenDropoutForward(
 
     NULL x or y is BadParm; all else that is wrong has status UnknownError.
     """
-    source = operand(handle, "x", x, xDesc)
-    target = operand(handle, "y", y, yDesc, writable=True)
+    source = operand(handle.backend, "x", x, xDesc)
+    target = operand(handle.backend, "y", y, yDesc, writable=True)
     _check_tensors(noise_shape, source, target)
     target = reshaped(target, source.lengths)
     mask = _mask(handle, dropoutDesc, source, reserveSpace, reserveSpaceSizeInBytes, written=True)
-    _run(handle, dropoutDesc, source, target, mask, draw=not dropoutDesc.use_mask)
+    drawn = not dropoutDesc.use_mask
+    masks.drop(handle.backend, dropoutDesc, source, target, mask, draw=drawn)
 
 
 @entry
@@ -255,25 +225,21 @@ def miopenDropoutBackward(
 
     Everything else is as in miopenDropoutForward.
     """
-    source = operand(handle, "dy", dy, dyDesc)
-    target = operand(handle, "dx", dx, dxDesc, writable=True)
+    source = operand(handle.backend, "dy", dy, dyDesc)
+    target = operand(handle.backend, "dx", dx, dxDesc, writable=True)
     _check_tensors(noise_shape, source, target)
     target = reshaped(target, source.lengths)
     mask = _mask(handle, dropoutDesc, source, reserveSpace, reserveSpaceSizeInBytes, written=False)
-    _run(handle, dropoutDesc, source, target, mask, draw=mask is None)
+    masks.drop(handle.backend, dropoutDesc, source, target, mask, draw=mask is None)
 
 
 def _check_tensors(noise_shape: TensorDescriptor, source: Operand, target: Operand) -> None:
     """What miopenDropoutForward and miopenDropoutBackward ask of their tensors, but for lengths."""
-    of, into = source.descriptor, target.descriptor
+    masks.check_tensors(source, target)
     dims, count = len(source.lengths), source.num_elements
-    require(source.dtype in FLOATING, of, "must have a floating type", source.dtype)
-    require(dims <= MAX_DIMS, of, f"must have at most {MAX_DIMS} dimensions", dims)
-    require(target.dtype == source.dtype, into, f"must have type {source.dtype}", target.dtype)
-    require(len(target.lengths) == dims, into, f"must have {dims} dimensions", target.lengths)
-    noise, _ = lengths_and_strides(noise_shape)
+    noise, _ = noise_shape.placement
     regular = len(noise) == dims and math.prod(noise) == count
-    require(regular, "noise_shape", f"must have {dims} dimensions and {count} elements", noise)
+    demand(regular, "noise_shape", f"must have {dims} dimensions and {count} elements", noise)
 
 
 def _mask(
@@ -286,45 +252,12 @@ def _mask(
     written: bool,
 ) -> int | None:
     """The address of the mask in the reserve space, None if there is none to keep."""
-    p, elements = descriptor.dropout, source.num_elements
-    require(0 <= p <= 1, "dropoutDesc", "must have a dropout from 0 to 1", p)
+    masks.check_rate("dropoutDesc", descriptor)
     if descriptor.use_mask:
-        require(reserve is not None, "reserveSpace", "must not be NULL with use_mask", reserve)
+        demand(reserve is not None, "reserveSpace", "must not be NULL with use_mask", reserve)
     else:
-        needed = handle.backend.dropout_states_nbytes(elements)
-        if descriptor.states_nbytes < needed:
-            rule = f"must have {needed} bytes of states for {elements} elements"
-            raise BufferTooSmall("dropoutDesc", rule, descriptor.states_nbytes)
-    declared = check_integer("reserveSpaceSizeInBytes", declared, 0)
-    if reserve is not None and declared < elements:
-        rule = f"must be at least {elements}, one byte per element"
-        raise BufferTooSmall("reserveSpaceSizeInBytes", rule, declared)
-    return address_of(
-        "reserveSpace",
-        reserve,
-        nbytes=declared,
-        writable=written and not descriptor.use_mask,
-        optional=True,
-        location=handle.backend,
+        masks.check_states(handle.backend, "dropoutDesc", descriptor, source.num_elements)
+    writable = written and not descriptor.use_mask
+    return masks.mask_address(
+        handle.backend, source.num_elements, reserve, declared, writable=writable
     )
-
-
-def _run(
-    handle: Handle,
-    descriptor: DropoutDescriptor,
-    source: Operand,
-    target: Operand,
-    mask: int | None,
-    *,
-    draw: bool,
-) -> None:
-    """Drop out `source` into `target` with the mask in the reserve, or draw one."""
-    mask_span = Span("reserveSpace", mask, source.num_elements)
-    states = Span("states", descriptor.states, descriptor.states_nbytes)
-    if draw:
-        check_overlap(target, [source], written=[mask_span], read=[states])
-    else:
-        check_overlap(target, [source], read=[mask_span])
-    lengths, (y, x) = walk(target, source)
-    given = descriptor.states if draw else None
-    handle.backend.dropout(source.dtype, lengths, y, x, mask, given, descriptor.dropout)

@@ -14,45 +14,46 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ...calls.arguments import require
+from ...calls.data import Buffer, check_size
+from ...calls.passes import (
+    Padded,
+    Run,
+    Shapes,
+    Weights,
+    run_backward_data,
+    run_backward_weights,
+    run_forward,
+)
+from ...calls.steps import Steps, check_descending, check_outputs
 from ...core import sequence as sequences
 from ...errors import BadParam
 from . import runs
 from .descriptors import RNNDescriptor
 from .entry import entry
 from .handle import Handle, timed
-from .passes import (
-    Buffer,
-    Padded,
-    Shapes,
-    run_backward_data,
-    run_backward_weights,
-    run_forward,
-)
+from .layout import MIOPEN
 from .queries import is_padded, reserve_nbytes, workspace_nbytes
-from .steps import Steps, batch_sizes, check_descending
+from .steps import batch_sizes
 from .tensor import TensorDescriptor
 
 
 def _check_y(rnnDesc: RNNDescriptor, name: str, descriptors: Any, steps: Steps) -> None:
     """Raise BadParam unless the descriptors of y, or dy, fit those of x step by step."""
     y = batch_sizes(name, descriptors, len(steps.batches), rnnDesc)
-    width = rnnDesc.num_directions * rnnDesc.hidden_size
-    if y.vector_size != width:
-        raise BadParam(f"{name}[0]", f"must have vector size {width}, D * H", y.vector_size)
-    for step, (given, wanted) in enumerate(zip(y.batches, steps.batches, strict=True)):
-        if given != wanted:
-            raise BadParam(f"{name}[{step}]", f"must have the batch of x, {wanted}", given)
+    check_outputs(name, y, rnnDesc.num_directions * rnnDesc.hidden_size, steps)
 
 
-def _shapes(
+def _run(
+    handle: Handle,
     rnnDesc: RNNDescriptor,
     x_name: str,
     steps: Steps,
     state_name: str,
     state: TensorDescriptor,
     **states: tuple[TensorDescriptor, Any],
-) -> Shapes:
-    """The shapes of a call. The batch of the states comes from one descriptor, as in MIOpen.
+) -> Run:
+    """What a call runs on. The batch of the states comes from one descriptor, as in MIOpen.
 
     states   the other descriptors of states, each with its data: those that are used must agree
     """
@@ -71,7 +72,8 @@ def _shapes(
     packed = Padded(sequence.rows)
     if is_padded(rnnDesc) and sequence.rows < first * count:
         packed = Padded(first * count, sequence.rows_of(sequences.SEQ_MAJOR, first))
-    return Shapes(config, sequence, packed, packed)
+    shapes = Shapes(config, sequence, packed, packed)
+    return Run(handle.backend, MIOPEN, shapes, rnnDesc.dropout)
 
 
 @entry
@@ -107,19 +109,20 @@ def miopenRNNForwardTraining(
     """
     runs.refuse_bfloat16(wDesc=wDesc, hyDesc=hyDesc)
     for name, value in (("x", x), ("w", w), ("y", y)):
-        runs.require(name, value)
+        require(name, value)
     runs.same_dims(hxDesc=hxDesc, cxDesc=cxDesc, hyDesc=hyDesc, cyDesc=cyDesc)
     steps = batch_sizes("xDesc", xDesc, sequenceLen, rnnDesc)
     needed = reserve_nbytes(rnnDesc, steps.vector_size, steps.rows)
-    runs.check_size("reserveSpaceNumBytes", reserveSpaceNumBytes, needed)
-    runs.check_size("workSpaceNumBytes", workSpaceNumBytes, workspace_nbytes(rnnDesc, steps))
+    check_size("reserveSpaceNumBytes", reserveSpaceNumBytes, needed)
+    check_size("workSpaceNumBytes", workSpaceNumBytes, workspace_nbytes(rnnDesc, steps))
     _check_y(rnnDesc, "yDesc", yDesc, steps)
     others = {"hx": (hxDesc, hx), "cx": (cxDesc, cx), "cy": (cyDesc, cy)}
-    shapes = _shapes(rnnDesc, "xDesc", steps, "hyDesc", hyDesc, **others)
+    run = _run(handle, rnnDesc, "xDesc", steps, "hyDesc", hyDesc, **others)
     runs.check_weights_type(rnnDesc, "wDesc", wDesc)
-    tensors = {"x": x, "w": w, "hx": hx, "cx": cx, "y": y, "hy": hy, "cy": cy}
-    reserve = Buffer(reserveSpace, reserveSpaceNumBytes)
-    run_forward(handle, rnnDesc, shapes, tensors, Buffer(workSpace, workSpaceNumBytes), reserve)
+    tensors = {"x": x, "hx": hx, "cx": cx, "y": y, "hy": hy, "cy": cy}
+    reserve = Buffer("reserveSpace", reserveSpace, reserveSpaceNumBytes)
+    workspace = Buffer("workSpace", workSpace, workSpaceNumBytes)
+    run_forward(run, tensors, Weights("w", w), workspace, reserve)
 
 
 @entry
@@ -148,16 +151,17 @@ def miopenRNNForwardInference(
     """As miopenRNNForwardTraining without reserve and dropout: the same y, hy and cy."""
     runs.refuse_bfloat16(wDesc=wDesc, hyDesc=hyDesc)
     for name, value in (("x", x), ("w", w), ("y", y)):
-        runs.require(name, value)
+        require(name, value)
     runs.same_dims(hxDesc=hxDesc, cxDesc=cxDesc, hyDesc=hyDesc, cyDesc=cyDesc)
     steps = batch_sizes("xDesc", xDesc, sequenceLen, rnnDesc)
-    runs.check_size("workSpaceNumBytes", workSpaceNumBytes, workspace_nbytes(rnnDesc, steps))
+    check_size("workSpaceNumBytes", workSpaceNumBytes, workspace_nbytes(rnnDesc, steps))
     _check_y(rnnDesc, "yDesc", yDesc, steps)
     others = {"hx": (hxDesc, hx), "cx": (cxDesc, cx), "cy": (cyDesc, cy)}
-    shapes = _shapes(rnnDesc, "xDesc", steps, "hyDesc", hyDesc, **others)
+    run = _run(handle, rnnDesc, "xDesc", steps, "hyDesc", hyDesc, **others)
     runs.check_weights_type(rnnDesc, "wDesc", wDesc)
-    tensors = {"x": x, "w": w, "hx": hx, "cx": cx, "y": y, "hy": hy, "cy": cy}
-    run_forward(handle, rnnDesc, shapes, tensors, Buffer(workSpace, workSpaceNumBytes), None)
+    tensors = {"x": x, "hx": hx, "cx": cx, "y": y, "hy": hy, "cy": cy}
+    workspace = Buffer("workSpace", workSpace, workSpaceNumBytes)
+    run_forward(run, tensors, Weights("w", w), workspace, None)
 
 
 @entry
@@ -199,7 +203,7 @@ def miopenRNNBackwardData(
     """
     runs.refuse_bfloat16(wDesc=wDesc, cxDesc=cxDesc)
     for name, value in (("dx", dx), ("w", w), ("dy", dy)):
-        runs.require(name, value)
+        require(name, value)
     runs.same_dims(
         dhyDesc=dhyDesc,
         dcyDesc=dcyDesc,
@@ -212,8 +216,8 @@ def miopenRNNBackwardData(
         raise BadParam("dcxDesc", f"must have dims[2] of dhxDesc, {dhxDesc.dims[2]}", dcxDesc.dims)
     steps = batch_sizes("dxDesc", dxDesc, sequenceLen, rnnDesc)
     needed = reserve_nbytes(rnnDesc, steps.vector_size, steps.rows)
-    runs.check_size("workSpaceNumBytes", workSpaceNumBytes, workspace_nbytes(rnnDesc, steps))
-    runs.check_size("reserveSpaceNumBytes", reserveSpaceNumBytes, needed)
+    check_size("workSpaceNumBytes", workSpaceNumBytes, workspace_nbytes(rnnDesc, steps))
+    check_size("reserveSpaceNumBytes", reserveSpaceNumBytes, needed)
     _check_y(rnnDesc, "yDesc", yDesc, steps)
     _check_y(rnnDesc, "dyDesc", dyDesc, steps)
     others = {
@@ -223,13 +227,13 @@ def miopenRNNBackwardData(
         "cx": (cxDesc, cx),
         "dcx": (dcxDesc, dcx),
     }
-    shapes = _shapes(rnnDesc, "dxDesc", steps, "dhxDesc", dhxDesc, **others)
+    run = _run(handle, rnnDesc, "dxDesc", steps, "dhxDesc", dhxDesc, **others)
     runs.check_weights_type(rnnDesc, "wDesc", wDesc)
-    tensors = {"dy": dy, "dhy": dhy, "dcy": dcy, "w": w, "hx": hx, "cx": cx}
+    tensors = {"dy": dy, "dhy": dhy, "dcy": dcy, "hx": hx, "cx": cx}
     tensors |= {"dx": dx, "dhx": dhx, "dcx": dcx}
-    reserve = Buffer(reserveSpace, reserveSpaceNumBytes)
-    workspace = Buffer(workSpace, workSpaceNumBytes)
-    run_backward_data(handle, rnnDesc, shapes, tensors, workspace, reserve)
+    reserve = Buffer("reserveSpace", reserveSpace, reserveSpaceNumBytes)
+    workspace = Buffer("workSpace", workSpace, workSpaceNumBytes)
+    run_backward_data(run, tensors, Weights("w", w), workspace, reserve)
 
 
 @entry
@@ -258,16 +262,15 @@ def miopenRNNBackwardWeights(
     """
     runs.refuse_bfloat16(hxDesc=hxDesc, dwDesc=dwDesc)
     for name, value in (("x", x), ("dw", dw)):
-        runs.require(name, value)
+        require(name, value)
     runs.same_dims(hxDesc=hxDesc)
     steps = batch_sizes("xDesc", xDesc, sequenceLen, rnnDesc)
     needed = reserve_nbytes(rnnDesc, steps.vector_size, steps.rows)
-    runs.check_size("workSpaceNumBytes", workSpaceNumBytes, workspace_nbytes(rnnDesc, steps))
-    runs.check_size("reserveSpaceNumBytes", reserveSpaceNumBytes, needed)
+    check_size("workSpaceNumBytes", workSpaceNumBytes, workspace_nbytes(rnnDesc, steps))
+    check_size("reserveSpaceNumBytes", reserveSpaceNumBytes, needed)
     _check_y(rnnDesc, "yDesc", yDesc, steps)
-    shapes = _shapes(rnnDesc, "xDesc", steps, "hxDesc", hxDesc)
+    run = _run(handle, rnnDesc, "xDesc", steps, "hxDesc", hxDesc)
     runs.check_weights_type(rnnDesc, "dwDesc", dwDesc)
-    tensors = {"x": x, "hx": hx, "dw": dw}
-    reserve = Buffer(reserveSpace, reserveSpaceNumBytes)
-    workspace = Buffer(workSpace, workSpaceNumBytes)
-    run_backward_weights(handle, rnnDesc, shapes, tensors, workspace, reserve)
+    reserve = Buffer("reserveSpace", reserveSpace, reserveSpaceNumBytes)
+    workspace = Buffer("workSpace", workSpace, workSpaceNumBytes)
+    run_backward_weights(run, {"x": x, "hx": hx}, Weights("dw", dw), workspace, reserve)

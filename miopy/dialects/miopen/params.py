@@ -15,15 +15,17 @@ from collections.abc import Callable
 from math import prod
 from typing import Any, NamedTuple
 
+from ...calls.arguments import check_number
 from ...core.layout import Parameter
 from ...core.memory import address_of
+from ...core.strided import packed_strides
 from ...errors import BadParam
 from .descriptors import RNNDescriptor
-from .entry import check_integer, entry
+from .entry import entry
 from .handle import Handle
 from .layout import MIOPEN
 from .steps import batch_and_vector
-from .tensor import TensorDescriptor, describe_packed, packed_strides
+from .tensor import TensorDescriptor, describe_packed
 from .types import DATA_TYPES, miopenDataType_t
 
 
@@ -179,16 +181,9 @@ def _coordinates(
     rnnDesc: RNNDescriptor, layer: int, argument: str, number: int
 ) -> tuple[int, int, int, int]:
     """layer, direction, role and gate as the core's layout counts them."""
-    layer = _check_number("layer", layer, rnnDesc.num_pseudo_layers)
-    number = _check_number(argument, number, 2 * rnnDesc.num_gates)
+    layer = check_number("layer", layer, rnnDesc.num_pseudo_layers)
+    number = check_number(argument, number, 2 * rnnDesc.num_gates)
     return (*divmod(layer, rnnDesc.num_directions), *divmod(number, rnnDesc.num_gates))
-
-
-def _check_number(argument: str, value: int, count: int) -> int:
-    number = check_integer(argument, value, 0)
-    if number >= count:
-        raise BadParam(argument, f"must be below {count} for this RNN", value)
-    return number
 
 
 def _place(

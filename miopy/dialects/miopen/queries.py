@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ...calls.arguments import check_enum
+from ...calls.steps import Steps
 from ...core.config import RNNConfig
 from ...core.plan import plan
 from ...errors import BadParam
@@ -16,10 +18,9 @@ from .descriptors import RNNDescriptor
 from .entry import entry
 from .handle import Handle
 from .layout import MIOPEN
-from .steps import Steps, batch_and_vector, batch_sizes
+from .steps import batch_and_vector, batch_sizes
 from .tensor import SeqTensorDescriptor, TensorDescriptor, describe_packed
 from .types import (
-    check_enum,
     miopenDataType_t,
     miopenRNNAlgo_t,
     miopenRNNBaseLayout_t,

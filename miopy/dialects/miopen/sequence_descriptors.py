@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import ctypes
 import struct
 from typing import Any
 
-from ...core.memory import address_of
+from ...calls.arguments import check_enum, check_integer, check_integers
+from ...calls.scalars import scalar, write_scalar
+from ...calls.sequences import check_lengths
 from ...errors import BadParam
-from .entry import check_integer, check_integers, entry
+from .entry import entry
 from .tensor import SeqTensorDescriptor
-from .tensor_ops import scalar
-from .types import DATA_TYPES, check_enum, miopenDataType_t, miopenRNNBaseLayout_t
+from .types import DATA_TYPES, miopenDataType_t, miopenRNNBaseLayout_t
 
 # How `struct` spells one value of the types that can be padded.
 MARKER_FORMATS = {
@@ -49,7 +49,8 @@ def miopenSetRNNDataSeqTensorDescriptor(
     batch = check_integer("batchSize", batchSize, 1)
     vector_size = check_integer("vectorSize", vectorSize, 1)
     lengths = check_integers("sequenceLenArray", sequenceLenArray, batch, 0)
-    _check_lengths(base_layout, lengths, steps)
+    packed = base_layout == miopenRNNBaseLayout_t.miopenRNNDataSeqMajorNotPadded
+    check_lengths("sequenceLenArray", lengths, steps, "maxSequenceLen", packed=packed)
     marker = None if paddingMarker is None else _read_marker(data_type, paddingMarker)
     seqTensorDesc.data_type = data_type
     seqTensorDesc.layout = base_layout
@@ -82,27 +83,14 @@ def miopenGetRNNDataSeqTensorDescriptor(
     )
 
 
-def _check_lengths(layout: miopenRNNBaseLayout_t, lengths: tuple[int, ...], steps: int) -> None:
-    for index, length in enumerate(lengths):
-        argument = f"sequenceLenArray[{index}]"
-        if length > steps:
-            raise BadParam(argument, f"must not exceed `maxSequenceLen`, {steps}", length)
-        packed = layout == miopenRNNBaseLayout_t.miopenRNNDataSeqMajorNotPadded
-        if packed and index and length > lengths[index - 1]:
-            rule = f"must not exceed the length before, {lengths[index - 1]}, in this layout"
-            raise BadParam(argument, rule, length)
-
-
 def _read_marker(data_type: miopenDataType_t, value: Any) -> float:
     if data_type not in MARKER_FORMATS:
         raise BadParam("paddingMarker", f"must be NULL for {data_type.name}", value)
-    stored = scalar("paddingMarker", value, DATA_TYPES[data_type].name)
+    stored = scalar("paddingMarker", value, DATA_TYPES[data_type])
     marker: float = struct.unpack(MARKER_FORMATS[data_type], stored)[0]
     return marker
 
 
 def _write_marker(descriptor: SeqTensorDescriptor, value: Any) -> None:
-    name, itemsize = DATA_TYPES[descriptor.data_type]
-    address = address_of("paddingMarker", value, nbytes=itemsize, dtype=name, writable=True)
-    packed = struct.pack(MARKER_FORMATS[descriptor.data_type], descriptor.padding_marker)
-    ctypes.memmove(address, packed, itemsize)
+    item = struct.pack(MARKER_FORMATS[descriptor.data_type], descriptor.padding_marker)
+    write_scalar("paddingMarker", value, DATA_TYPES[descriptor.data_type], item)

@@ -14,6 +14,18 @@ from __future__ import annotations
 import struct
 from typing import Any
 
+from ...calls.arguments import check_enum, require
+from ...calls.data import Buffer, check_size
+from ...calls.passes import (
+    Padded,
+    Run,
+    Shapes,
+    Weights,
+    run_backward_data,
+    run_backward_weights,
+    run_forward,
+)
+from ...calls.sequences import BATCH_MAJOR, PACKED, SEQ_MAJOR, padded
 from ...core import sequence as sequences
 from ...errors import BadParam
 from . import runs
@@ -21,56 +33,42 @@ from .descriptors import RNNDescriptor
 from .entry import entry
 from .handle import Handle, timed
 from .layout import MIOPEN
-from .passes import (
-    Buffer,
-    Padded,
-    Shapes,
-    run_backward_data,
-    run_backward_weights,
-    run_forward,
-)
 from .queries import check_sequences, temp_space_nbytes
 from .sequence_descriptors import MARKER_FORMATS
 from .tensor import SeqTensorDescriptor, TensorDescriptor
-from .types import check_enum, miopenRNNBaseLayout_t, miopenRNNFWDMode_t, miopenStatus_t
+from .types import miopenRNNBaseLayout_t, miopenRNNFWDMode_t, miopenStatus_t
 
 INTERNAL = miopenStatus_t.miopenStatusInternalError
-PACKED = miopenRNNBaseLayout_t.miopenRNNDataSeqMajorNotPadded
-SEQ_MAJOR = miopenRNNBaseLayout_t.miopenRNNDataSeqMajorPadded
+LAYOUTS = {
+    miopenRNNBaseLayout_t.miopenRNNDataSeqMajorNotPadded: PACKED,
+    miopenRNNBaseLayout_t.miopenRNNDataSeqMajorPadded: SEQ_MAJOR,
+    miopenRNNBaseLayout_t.miopenRNNDataBatchMajorPadded: BATCH_MAJOR,
+}
 
 
 def _placement(descriptor: SeqTensorDescriptor, sequence: sequences.Sequence) -> Padded:
     """Where a tensor of this descriptor keeps the packed rows."""
-    if descriptor.layout == PACKED:
-        return Padded(sequence.rows)
-    rows = descriptor.batch_size * descriptor.max_seq_len
-    is_seq_major = descriptor.layout == SEQ_MAJOR
-    if is_seq_major and sequence.rows == rows:
-        return Padded(rows)  # nothing is missing: dense and packed are the same
-    layout = sequences.SEQ_MAJOR if is_seq_major else sequences.BATCH_MAJOR
-    extent = descriptor.batch_size if is_seq_major else descriptor.max_seq_len
-    fill = struct.pack(
-        MARKER_FORMATS[descriptor.data_type],
-        0.0 if descriptor.padding_marker is None else descriptor.padding_marker,
-    )
-    return Padded(rows, sequence.rows_of(layout, extent), fill)
+    marker = 0.0 if descriptor.padding_marker is None else descriptor.padding_marker
+    fill = struct.pack(MARKER_FORMATS[descriptor.data_type], marker)
+    return padded(sequence, LAYOUTS[descriptor.layout], descriptor.max_seq_len, fill)
 
 
-def _shapes(
-    rnnDesc: RNNDescriptor, xDesc: SeqTensorDescriptor, yDesc: SeqTensorDescriptor
-) -> Shapes:
+def _run(
+    handle: Handle, rnnDesc: RNNDescriptor, xDesc: SeqTensorDescriptor, yDesc: SeqTensorDescriptor
+) -> Run:
     width = rnnDesc.num_directions * rnnDesc.hidden_size
     check_sequences("yDesc", yDesc, rnnDesc, type_status=runs.UNKNOWN)
     if yDesc.vector_size != width:
         raise BadParam("yDesc", f"must have vector size {width}, D * H", yDesc.vector_size)
     if yDesc.lengths != xDesc.lengths:
         raise BadParam("yDesc", f"must have the lengths of xDesc, {xDesc.lengths}", yDesc.lengths)
-    if (xDesc.layout == PACKED) != (yDesc.layout == PACKED):
+    if (LAYOUTS[xDesc.layout] == PACKED) != (LAYOUTS[yDesc.layout] == PACKED):
         rule = f"must be packed if and only if xDesc is, which has {xDesc.layout.name}"
         raise BadParam("yDesc", rule, yDesc.layout.name, status=INTERNAL)
     sequence = sequences.from_lengths(xDesc.lengths)
     config = rnnDesc.config(xDesc.vector_size)
-    return Shapes(config, sequence, _placement(xDesc, sequence), _placement(yDesc, sequence))
+    shapes = Shapes(config, sequence, _placement(xDesc, sequence), _placement(yDesc, sequence))
+    return Run(handle.backend, MIOPEN, shapes, rnnDesc.dropout)
 
 
 def _check_sizes(
@@ -84,11 +82,11 @@ def _check_sizes(
 ) -> None:
     """The order of MIOpen: reserve, workspace, skip mode, weights."""
     work, space = temp_space_nbytes(rnnDesc, xDesc, training=training)
-    runs.check_size("reserveSpaceNumBytes", reserve.nbytes, space)
-    runs.check_size("workSpaceNumBytes", workspace.nbytes, work)
+    check_size("reserveSpaceNumBytes", reserve.nbytes, space)
+    check_size("workSpaceNumBytes", workspace.nbytes, work)
     runs.check_skip(rnnDesc, "xDesc", xDesc.vector_size)
     weights = MIOPEN.size(rnnDesc.weights_config(xDesc.vector_size)) * rnnDesc.itemsize
-    runs.check_size("weightSpaceSize", weight_space, weights)
+    check_size("weightSpaceSize", weight_space, weights)
 
 
 def _check_states(
@@ -140,17 +138,17 @@ def miopenRNNForward(
     mode = check_enum("fwdMode", miopenRNNFWDMode_t, fwdMode)
     training = mode == miopenRNNFWDMode_t.miopenRNNTraining
     for name, value in (("x", x), ("w", w), ("y", y)):
-        runs.require(name, value)
+        require(name, value)
     runs.same_dims(hDesc=hDesc, cDesc=cDesc)
     check_sequences("xDesc", xDesc, rnnDesc)
-    workspace = Buffer(workSpace, workSpaceNumBytes)
-    reserve = Buffer(reserveSpace, reserveSpaceNumBytes)
+    workspace = Buffer("workSpace", workSpace, workSpaceNumBytes)
+    reserve = Buffer("reserveSpace", reserveSpace, reserveSpaceNumBytes)
     _check_sizes(rnnDesc, xDesc, workspace, reserve, weightSpaceSize, training=training)
     cells = (cx, cy) if rnnDesc.config(xDesc.vector_size).record.has_cell_state else ()
     _check_states(rnnDesc, xDesc, hDesc=(hDesc, (hx, hy)), cDesc=(cDesc, cells))
-    shapes = _shapes(rnnDesc, xDesc, yDesc)
-    tensors = {"x": x, "w": w, "hx": hx, "cx": cx, "y": y, "hy": hy, "cy": cy}
-    run_forward(handle, rnnDesc, shapes, tensors, workspace, reserve if training else None)
+    run = _run(handle, rnnDesc, xDesc, yDesc)
+    tensors = {"x": x, "hx": hx, "cx": cx, "y": y, "hy": hy, "cy": cy}
+    run_forward(run, tensors, Weights("w", w), workspace, reserve if training else None)
 
 
 @entry
@@ -185,18 +183,18 @@ def miopenRNNBackwardSeqData(
     reserveSpace    as miopenRNNForward left it; not changed, so the call may be repeated
     """
     for name, value in (("dx", dx), ("w", w), ("dy", dy)):
-        runs.require(name, value)
+        require(name, value)
     runs.same_dims(hDesc=hDesc, cDesc=cDesc)
     check_sequences("xDesc", xDesc, rnnDesc)
-    workspace = Buffer(workSpace, workSpaceNumBytes)
-    reserve = Buffer(reserveSpace, reserveSpaceNumBytes)
+    workspace = Buffer("workSpace", workSpace, workSpaceNumBytes)
+    reserve = Buffer("reserveSpace", reserveSpace, reserveSpaceNumBytes)
     _check_sizes(rnnDesc, xDesc, workspace, reserve, weightSpaceSize)
     cells = (cx, dcy, dcx) if rnnDesc.config(xDesc.vector_size).record.has_cell_state else ()
     _check_states(rnnDesc, xDesc, hDesc=(hDesc, (hx, dhy, dhx)), cDesc=(cDesc, cells))
-    shapes = _shapes(rnnDesc, xDesc, yDesc)
-    tensors = {"dy": dy, "dhy": dhy, "dcy": dcy, "w": w, "hx": hx, "cx": cx}
+    run = _run(handle, rnnDesc, xDesc, yDesc)
+    tensors = {"dy": dy, "dhy": dhy, "dcy": dcy, "hx": hx, "cx": cx}
     tensors |= {"dx": dx, "dhx": dhx, "dcx": dcx}
-    run_backward_data(handle, rnnDesc, shapes, tensors, workspace, reserve)
+    run_backward_data(run, tensors, Weights("w", w), workspace, reserve)
 
 
 @entry
@@ -223,12 +221,12 @@ def miopenRNNBackwardWeightsSeqTensor(
     workSpace    as miopenRNNBackwardSeqData left it; the call may be repeated
     """
     for name, value in (("x", x), ("dw", dw)):
-        runs.require(name, value)
+        require(name, value)
     runs.same_dims(hDesc=hDesc)
     check_sequences("xDesc", xDesc, rnnDesc)
-    workspace = Buffer(workSpace, workSpaceNumBytes)
-    reserve = Buffer(reserveSpace, reserveSpaceNumBytes)
+    workspace = Buffer("workSpace", workSpace, workSpaceNumBytes)
+    reserve = Buffer("reserveSpace", reserveSpace, reserveSpaceNumBytes)
     _check_sizes(rnnDesc, xDesc, workspace, reserve, weightSpaceSize)
     _check_states(rnnDesc, xDesc, hDesc=(hDesc, (hx,)))
-    shapes = _shapes(rnnDesc, xDesc, yDesc)
-    run_backward_weights(handle, rnnDesc, shapes, {"x": x, "hx": hx, "dw": dw}, workspace, reserve)
+    run = _run(handle, rnnDesc, xDesc, yDesc)
+    run_backward_weights(run, {"x": x, "hx": hx}, Weights("dw", dw), workspace, reserve)

@@ -7,11 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from ...calls.arguments import check_enum, check_integer, check_integers, check_positive
+from ...calls.datatypes import DataType
+from ...core.strided import packed_strides
 from ...errors import BadParam
-from .entry import check_integer, check_integers, entry
+from .entry import entry
 from .types import (
     DATA_TYPES,
-    check_enum,
     miopenDataType_t,
     miopenRNNBaseLayout_t,
     miopenStatus_t,
@@ -51,9 +53,21 @@ class TensorDescriptor:
         return sum(steps) + self.vector_length
 
     @property
+    def element_type(self) -> DataType:
+        return DATA_TYPES[self.data_type]
+
+    @property
+    def placement(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Lengths and strides of all elements; the vectors of a ...c4 or ...c8 layout are one more
+        dimension."""
+        if self.vector_length == 1:
+            return self.dims, self.strides
+        return (*self.dims, self.vector_length), (*self.strides, 1)
+
+    @property
     def nbytes(self) -> int:
         """Bytes of the element space."""
-        return self.element_space * DATA_TYPES[self.data_type].itemsize
+        return self.element_space * self.element_type.itemsize
 
 
 @dataclass(eq=False, slots=True)
@@ -74,16 +88,6 @@ class SeqTensorDescriptor:
     lengths: tuple[int, ...] = ()
     padding_marker: float | None = None
     alive: bool = True
-
-
-def packed_strides(dims: Sequence[int], order: Sequence[int] | None = None) -> tuple[int, ...]:
-    """Strides without gaps; `order` lists the dimensions slowest first, by default as they are."""
-    strides = [0] * len(dims)
-    stride = 1
-    for axis in reversed(order or range(len(dims))):
-        strides[axis] = stride
-        stride *= dims[axis]
-    return tuple(strides)
 
 
 def _assign(
@@ -113,11 +117,6 @@ def describe_packed(
     _assign(descriptor, data_type, dims, packed_strides(dims))
 
 
-def _positive(**values: int) -> tuple[int, ...]:
-    """The values, each an argument that must be > 0."""
-    return tuple(check_integer(argument, value, minimum=1) for argument, value in values.items())
-
-
 def _check_count(argument: str, count: int, lengths_argument: str, lengths: object) -> int:
     """The number of lengths. MIOpen has a status of its own for no lengths at all."""
     invalid = miopenStatus_t.miopenStatusInvalidValue
@@ -138,7 +137,7 @@ def miopenSet4dTensorDescriptor(
 ) -> None:
     """Describe a packed tensor (n, c, h, w). Each length must be > 0."""
     data_type = check_enum("dataType", miopenDataType_t, dataType)
-    dims = _positive(n=n, c=c, h=h, w=w)
+    dims = check_positive(n=n, c=c, h=h, w=w)
     _assign(tensorDesc, data_type, dims, packed_strides(dims))
 
 
@@ -205,8 +204,8 @@ def miopenSet4dTensorDescriptorEx(
 ) -> None:
     """Describe a tensor (n, c, h, w) with strides in elements. Each number must be > 0."""
     data_type = check_enum("dataType", miopenDataType_t, dataType)
-    dims = _positive(n=n, c=c, h=h, w=w)
-    strides = _positive(nStride=nStride, cStride=cStride, hStride=hStride, wStride=wStride)
+    dims = check_positive(n=n, c=c, h=h, w=w)
+    strides = check_positive(nStride=nStride, cStride=cStride, hStride=hStride, wStride=wStride)
     _assign(tensorDesc, data_type, dims, strides)
 
 

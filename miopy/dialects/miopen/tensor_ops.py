@@ -10,29 +10,20 @@ data type for the other three, whichever way it is given: half tensors take half
 
 from __future__ import annotations
 
-import ctypes
-import numbers
 import struct
 from typing import Any
 
-from ...core.memory import address_of
+from ...calls.arguments import check_enum
+from ...calls.datatypes import FLOATING
+from ...calls.operands import MAX_DIMS, check_overlap, demand, operand, reshaped, walk
+from ...calls.scalars import scalar
 from ...errors import BadParam
 from .entry import entry
 from .handle import Handle, timed
-from .operands import FLOATING, MAX_DIMS, check_overlap, operand, require, reshaped, walk
 from .tensor import TensorDescriptor
-from .types import DATA_TYPES, check_enum, miopenTensorOp_t
+from .types import DATA_TYPES, miopenDataType_t, miopenTensorOp_t
 
-_FIRST_ADDRESS = 4096  # no memory lies below
-# For `struct`; standard sizes, which unlike native ones refuse a number too large.
-_FORMATS = {
-    "float32": "=f",
-    "float16": "=e",
-    "float64": "=d",
-    "int32": "=i",
-    "int8": "=b",
-    "int64": "=q",
-}
+_FLOAT = DATA_TYPES[miopenDataType_t.miopenFloat]
 _OPERATIONS = {
     miopenTensorOp_t.miopenTensorOpAdd: "add",
     miopenTensorOp_t.miopenTensorOpMul: "multiply",
@@ -69,18 +60,18 @@ def miopenOpTensor(
     """
     op = _OPERATIONS[check_enum("tensorOp", miopenTensorOp_t, tensorOp)]
     alphas = (("alpha1", alpha1), ("alpha2", alpha2), ("beta", beta))
-    scalars = [struct.unpack("=f", scalar(name, value, "float32"))[0] for name, value in alphas]
-    a = operand(handle, "A", A, aDesc)
-    b = operand(handle, "B", B, bDesc)
-    c = operand(handle, "C", C, cDesc, writable=True)
+    scalars = [struct.unpack("=f", scalar(name, value, _FLOAT))[0] for name, value in alphas]
+    a = operand(handle.backend, "A", A, aDesc)
+    b = operand(handle.backend, "B", B, bDesc)
+    c = operand(handle.backend, "C", C, cDesc, writable=True)
     dims = len(c.lengths)
-    require(dims <= MAX_DIMS, "cDesc", f"must have at most {MAX_DIMS} dimensions", dims)
-    require(c.dtype in FLOATING, "cDesc", "must have a floating type", c.dtype)
-    require(a.dtype == c.dtype, "aDesc", f"must have C's type {c.dtype}", a.dtype)
-    require(b.dtype == c.dtype, "bDesc", f"must have C's type {c.dtype}", b.dtype)
-    require(len(b.lengths) == dims, "bDesc", f"must have {dims} dimensions", b.lengths)
+    demand(dims <= MAX_DIMS, "cDesc", f"must have at most {MAX_DIMS} dimensions", dims)
+    demand(c.dtype in FLOATING, "cDesc", "must have a floating type", c.dtype)
+    demand(a.dtype == c.dtype, "aDesc", f"must have C's type {c.dtype}", a.dtype)
+    demand(b.dtype == c.dtype, "bDesc", f"must have C's type {c.dtype}", b.dtype)
+    demand(len(b.lengths) == dims, "bDesc", f"must have {dims} dimensions", b.lengths)
     fits = all(mine in (1, its) for mine, its in zip(b.lengths, c.lengths, strict=True))
-    require(fits, "bDesc", f"must have lengths of 1 or of C, {c.lengths}", b.lengths)
+    demand(fits, "bDesc", f"must have lengths of 1 or of C, {c.lengths}", b.lengths)
     a = reshaped(a, c.lengths)
     check_overlap(c, (a, b))
     pairs = zip(b.lengths, b.strides, strict=True)
@@ -96,8 +87,8 @@ def miopenSetTensor(handle: Handle, yDesc: TensorDescriptor, y: Any, alpha: Any)
 
     At most 5 dimensions may be left when those that lie gapless in one another are merged.
     """
-    to = operand(handle, "y", y, yDesc, writable=True)
-    value = scalar("alpha", alpha, to.dtype)
+    to = operand(handle.backend, "y", y, yDesc, writable=True)
+    value = scalar("alpha", alpha, yDesc.element_type)
     lengths, (place,) = walk(to)
     handle.backend.set_tensor(to.dtype, lengths, place, value)
 
@@ -106,10 +97,10 @@ def miopenSetTensor(handle: Handle, yDesc: TensorDescriptor, y: Any, alpha: Any)
 @timed
 def miopenScaleTensor(handle: Handle, yDesc: TensorDescriptor, y: Any, alpha: Any) -> None:
     """y = alpha * y; half, float, double and int32 (which wraps) only. Dimensions as SetTensor."""
-    to = operand(handle, "y", y, yDesc, writable=True)
+    to = operand(handle.backend, "y", y, yDesc, writable=True)
     if to.dtype not in _SCALED:
         raise BadParam("yDesc", "must be half, float, double or int32", to.dtype)
-    value = scalar("alpha", alpha, to.dtype)
+    value = scalar("alpha", alpha, yDesc.element_type)
     lengths, (place,) = walk(to)
     handle.backend.scale_tensor(to.dtype, lengths, place, value)
 
@@ -130,41 +121,12 @@ def miopenTransformTensor(
     Both tensors have one type (half, float, bfloat16, double or int32) and the same lengths; else
     the status is UnknownError. Dimensions as SetTensor.
     """
-    of = operand(handle, "x", x, xDesc)
-    to = operand(handle, "y", y, yDesc, writable=True)
-    require(of.dtype in _TRANSFORMED, "xDesc", "must be a floating type or int32", of.dtype)
-    require(to.dtype == of.dtype, "yDesc", f"must have x's type {of.dtype}", to.dtype)
-    require(to.lengths == of.lengths, "yDesc", f"must have x's lengths {of.lengths}", to.lengths)
-    factors = scalar("alpha", alpha, of.dtype), scalar("beta", beta, of.dtype)
+    of = operand(handle.backend, "x", x, xDesc)
+    to = operand(handle.backend, "y", y, yDesc, writable=True)
+    demand(of.dtype in _TRANSFORMED, "xDesc", "must be a floating type or int32", of.dtype)
+    demand(to.dtype == of.dtype, "yDesc", f"must have x's type {of.dtype}", to.dtype)
+    demand(to.lengths == of.lengths, "yDesc", f"must have x's lengths {of.lengths}", to.lengths)
+    factors = scalar("alpha", alpha, xDesc.element_type), scalar("beta", beta, xDesc.element_type)
     check_overlap(to, (of,))
     lengths, places = walk(to, of)
     handle.backend.transform_tensor(to.dtype, lengths, *places, *factors)
-
-
-def scalar(argument: str, value: Any, dtype: str) -> bytes:
-    """The one value that an alpha or beta gives, as it lies in memory; see above."""
-    if isinstance(value, numbers.Real) and not isinstance(value, numbers.Integral):
-        return _encoded(argument, float(value), dtype)
-    itemsize = next(each.itemsize for each in DATA_TYPES.values() if each.name == dtype)
-    if isinstance(value, numbers.Integral):
-        if value < _FIRST_ADDRESS:
-            rule = f"must be a number with a point, memory or an address: write {int(value)}.0"
-            raise BadParam(argument, rule, value)
-    elif getattr(value, "nbytes", itemsize) != itemsize:
-        raise BadParam(argument, f"must hold one value, {itemsize} bytes", value.nbytes)
-    address = address_of(argument, value, nbytes=itemsize, dtype=dtype)
-    return ctypes.string_at(address, itemsize)
-
-
-def _encoded(argument: str, number: float, dtype: str) -> bytes:
-    try:
-        if dtype == "bfloat16":
-            (bits,) = struct.unpack("=I", struct.pack("=f", number))
-            return struct.pack("=H", (bits + 0x7FFF + (bits >> 16 & 1)) >> 16)  # nearest, even
-        if dtype.startswith("int") and number.is_integer():
-            return struct.pack(_FORMATS[dtype], int(number))
-        return struct.pack(_FORMATS[dtype], number)
-    except (KeyError, OverflowError, struct.error):
-        raise BadParam(
-            argument, f"must be a {dtype}, a number that fits or memory", number
-        ) from None

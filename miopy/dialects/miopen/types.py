@@ -7,9 +7,8 @@ the module, as in C.
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import NamedTuple, TypeVar
 
-from ...errors import BadParam
+from ...calls.datatypes import DataType
 
 
 class miopenStatus_t(IntEnum):
@@ -119,13 +118,6 @@ class miopenMathType_t(IntEnum):
     miopenMathPedantic = 1
 
 
-class DataType(NamedTuple):
-    """What the core and NumPy call a data type, and its bytes per element."""
-
-    name: str
-    itemsize: int
-
-
 DATA_TYPES = {
     miopenDataType_t.miopenHalf: DataType("float16", 2),
     miopenDataType_t.miopenFloat: DataType("float32", 4),
@@ -137,17 +129,3 @@ DATA_TYPES = {
     miopenDataType_t.miopenBFloat8_fnuz: DataType("float8_e5m2fnuz", 1),
     miopenDataType_t.miopenInt64: DataType("int64", 8),
 }
-
-Member = TypeVar("Member", bound=IntEnum)
-
-
-def check_enum(argument: str, kind: type[Member], value: int) -> Member:
-    """The member of `kind` with this value; BadParam if there is none or another kind is given."""
-    if isinstance(value, kind):
-        return value
-    if not isinstance(value, IntEnum):
-        try:
-            return kind(value)
-        except ValueError:
-            pass
-    raise BadParam(argument, f"must be a {kind.__name__}", value)

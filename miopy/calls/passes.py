@@ -1,6 +1,6 @@
 """The four passes once shapes and sizes have been checked: data arguments, then the core.
 
-Both families of calls, per step and per sequence, end here.
+Every call that runs an RNN ends here, whatever describes its sequences.
 """
 
 from __future__ import annotations
@@ -8,17 +8,17 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from ...core import backward_data as data
-from ...core import backward_weights as weights
-from ...core import forward
-from ...core.config import RNNConfig
-from ...core.forward import Rows
-from ...core.plan import Plan, plan
-from ...core.sequence import Sequence
-from . import runs
-from .descriptors import RNNDescriptor
-from .handle import Handle
-from .layout import MIOPEN
+from ..core import backward_data as data
+from ..core import backward_weights as weights
+from ..core import forward
+from ..core.config import RNNConfig
+from ..core.forward import Rows
+from ..core.layout import Layout
+from ..core.plan import Plan, plan
+from ..core.sequence import Sequence
+from . import dropout
+from .data import Buffer, DataArguments
+from .dropout import DropoutDescription
 
 
 class Padded(NamedTuple):
@@ -59,77 +59,93 @@ class Shapes(NamedTuple):
         return plan(self.config, self.sequence.rows, training=training, padded=padded)
 
 
-class Buffer(NamedTuple):
-    """An opaque buffer as the caller passed it."""
+class Run(NamedTuple):
+    """What runs, and on what.
 
+    backend   the handle's
+    dropout   the RNN's descriptor; needed only if the config has dropout
+    """
+
+    backend: Any
+    layout: Layout
+    shapes: Shapes
+    dropout: DropoutDescription | None
+
+    def arguments(self) -> DataArguments:
+        config = self.shapes.config
+        return DataArguments(self.backend, config.dtype, config.itemsize)
+
+
+class Weights(NamedTuple):
+    """The weights, or their gradients, as the caller passed them."""
+
+    argument: str
     value: Any
-    nbytes: int
 
 
-def _fill(handle: Handle, tensor: Padded, address: int, elements: int) -> None:
+def _fill(backend: Any, tensor: Padded, address: int, elements: int) -> None:
     """Give every element of a padded tensor its padding value; valid rows are written later."""
     if tensor.index is not None and tensor.fill is not None:
-        handle.backend.fill(address, tensor.fill, elements)
+        backend.fill(address, tensor.fill, elements)
 
 
 def run_forward(
-    handle: Handle,
-    rnnDesc: RNNDescriptor,
-    shapes: Shapes,
+    run: Run,
     tensors: dict[str, Any],
+    w: Weights,
     workspace: Buffer,
     reserve: Buffer | None,
 ) -> None:
-    """Training if there is a reserve. `tensors` has x, w, hx, cx, y, hy and cy."""
-    call = runs.Arguments(handle, rnnDesc)
+    """Training if there is a reserve. `tensors` has x, hx, cx, y, hy and cy."""
+    shapes, call = run.shapes, run.arguments()
     config, state = shapes.config, shapes.state_elements
     is_lstm = config.record.has_cell_state
     x = call.read("x", tensors["x"], shapes.x_elements)
-    w = call.read("w", tensors["w"], MIOPEN.size(config))
+    address = call.read(*w, run.layout.size(config))
     hx = call.read("hx", tensors["hx"], state, optional=True)
     cx = call.read("cx", tensors["cx"], state, optional=True) if is_lstm else None
     y = call.write("y", tensors["y"], shapes.y_elements)
     hy = call.write("hy", tensors["hy"], state, optional=True)
     cy = call.write("cy", tensors["cy"], state, optional=True) if is_lstm else None
-    work = call.opaque("workSpace", *workspace, writable=True)
-    space = call.opaque("reserveSpace", *reserve, writable=True) if reserve else None
-    dropout = None
+    work = call.opaque(workspace, writable=True)
+    space = call.opaque(reserve, writable=True) if reserve else None
+    dropped = None
     if reserve:
-        dropout = runs.inter_layer_dropout(call, handle, rnnDesc, config, shapes.sequence.rows)
+        rows = shapes.sequence.rows
+        dropped = dropout.between_layers(call, run.backend, run.dropout, config, rows)
     call.check_overlap(("hx", "hy"), ("cx", "cy"))
-    _fill(handle, shapes.y, y, shapes.y_elements)
+    _fill(run.backend, shapes.y, y, shapes.y_elements)
     forward.forward(
         shapes.plan(training=reserve is not None),
-        handle.backend,
-        MIOPEN,
+        run.backend,
+        run.layout,
         shapes.sequence,
         x=Rows(x, shapes.x.index),
         hx=hx,
         cx=cx,
-        weights=w,
+        weights=address,
         y=Rows(y, shapes.y.index),
         hy=hy,
         cy=cy,
         workspace=work,
         reserve=space,
-        dropout=dropout,
+        dropout=dropped,
     )
 
 
 def run_backward_data(
-    handle: Handle,
-    rnnDesc: RNNDescriptor,
-    shapes: Shapes,
+    run: Run,
     tensors: dict[str, Any],
+    w: Weights,
     workspace: Buffer,
     reserve: Buffer,
 ) -> None:
-    """`tensors` has dy, dhy, dcy, w, hx, cx, dx, dhx and dcx."""
-    call = runs.Arguments(handle, rnnDesc)
+    """`tensors` has dy, dhy, dcy, hx, cx, dx, dhx and dcx."""
+    shapes, call = run.shapes, run.arguments()
     config, state = shapes.config, shapes.state_elements
     is_lstm = config.record.has_cell_state
     dy = call.read("dy", tensors["dy"], shapes.y_elements)
-    w = call.read("w", tensors["w"], MIOPEN.size(replace(config, bias="none")))
+    address = call.read(*w, run.layout.size(replace(config, bias="none")))
     hx = call.read("hx", tensors["hx"], state, optional=True)
     dhy = call.read("dhy", tensors["dhy"], state, optional=True)
     cx = call.read("cx", tensors["cx"], state, optional=True) if is_lstm else None
@@ -137,55 +153,54 @@ def run_backward_data(
     dx = call.write("dx", tensors["dx"], shapes.x_elements)
     dhx = call.write("dhx", tensors["dhx"], state, optional=True)
     dcx = call.write("dcx", tensors["dcx"], state, optional=True) if is_lstm else None
-    work = call.opaque("workSpace", *workspace, writable=True)
-    space = call.opaque("reserveSpace", *reserve, writable=False)
+    work = call.opaque(workspace, writable=True)
+    space = call.opaque(reserve, writable=False)
     call.check_overlap()
-    runs.check_rate(config, rnnDesc)
-    _fill(handle, shapes.x, dx, shapes.x_elements)
+    scale = dropout.backward_scale(config, run.dropout)
+    _fill(run.backend, shapes.x, dx, shapes.x_elements)
     data.backward_data(
         shapes.plan(training=True),
-        handle.backend,
-        MIOPEN,
+        run.backend,
+        run.layout,
         shapes.sequence,
         dy=Rows(dy, shapes.y.index),
         dhy=dhy,
         dcy=dcy,
         hx=hx,
         cx=cx,
-        weights=w,
+        weights=address,
         dx=Rows(dx, shapes.x.index),
         dhx=dhx,
         dcx=dcx,
         workspace=work,
         reserve=space,
-        scale=runs.keep_scale(rnnDesc) if config.dropout else 1.0,
+        scale=scale,
     )
 
 
 def run_backward_weights(
-    handle: Handle,
-    rnnDesc: RNNDescriptor,
-    shapes: Shapes,
+    run: Run,
     tensors: dict[str, Any],
+    dw: Weights,
     workspace: Buffer,
     reserve: Buffer,
 ) -> None:
-    """`tensors` has x, hx and dw."""
-    call = runs.Arguments(handle, rnnDesc)
+    """`tensors` has x and hx."""
+    shapes, call = run.shapes, run.arguments()
     x = call.read("x", tensors["x"], shapes.x_elements)
     hx = call.read("hx", tensors["hx"], shapes.state_elements, optional=True)
-    dw = call.write("dw", tensors["dw"], MIOPEN.size(shapes.config))
-    work = call.opaque("workSpace", *workspace, writable=True)
-    space = call.opaque("reserveSpace", *reserve, writable=False)
+    address = call.write(*dw, run.layout.size(shapes.config))
+    work = call.opaque(workspace, writable=True)
+    space = call.opaque(reserve, writable=False)
     call.check_overlap()
     weights.backward_weights(
         shapes.plan(training=True),
-        handle.backend,
-        MIOPEN,
+        run.backend,
+        run.layout,
         shapes.sequence,
         x=Rows(x, shapes.x.index),
         hx=hx,
-        dw=dw,
+        dw=address,
         workspace=work,
         reserve=space,
     )

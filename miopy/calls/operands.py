@@ -4,18 +4,29 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
-from ...core.backend import Strided
-from ...core.memory import Span, address_of, check_disjoint
-from ...core.strided import collapse
-from ...errors import BadParam
-from .handle import Handle
-from .tensor import TensorDescriptor, packed_strides
-from .types import DATA_TYPES, miopenStatus_t
+from ..core.backend import Strided
+from ..core.memory import Location, Span, address_of, check_disjoint
+from ..core.strided import collapse, packed_strides
+from ..errors import BadParam, Mismatch
+from .datatypes import DataType
 
 MAX_DIMS = 5
-FLOATING = frozenset({"float32", "float16", "bfloat16", "float64"})
+
+
+class Description(Protocol):
+    """What a tensor descriptor says of the memory; strides in elements, nbytes with gaps."""
+
+    @property
+    def element_type(self) -> DataType: ...
+
+    @property
+    def placement(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Lengths and strides of all elements."""
+
+    @property
+    def nbytes(self) -> int: ...
 
 
 class Operand(NamedTuple):
@@ -42,33 +53,24 @@ class Operand(NamedTuple):
         return Span(self.argument, self.address, self.nbytes)
 
 
-def lengths_and_strides(
-    descriptor: TensorDescriptor,
-) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Those of all elements: the vectors of a ...c4 or ...c8 layout are one more dimension."""
-    if descriptor.vector_length == 1:
-        return descriptor.dims, descriptor.strides
-    return (*descriptor.dims, descriptor.vector_length), (*descriptor.strides, 1)
-
-
 def operand(
-    handle: Handle,
+    location: Location,
     argument: str,
     value: Any,
-    descriptor: TensorDescriptor,
+    descriptor: Description,
     *,
     writable: bool = False,
 ) -> Operand:
     """Check that `value` is memory that holds the descriptor's tensor."""
-    dtype = DATA_TYPES[descriptor.data_type].name
-    lengths, strides = lengths_and_strides(descriptor)
+    dtype = descriptor.element_type.name
+    lengths, strides = descriptor.placement
     address = address_of(
         argument,
         value,
         nbytes=descriptor.nbytes,
         dtype=dtype,
         writable=writable,
-        location=handle.backend,
+        location=location,
     )
     if not lengths:
         raise BadParam(argument, "must have a descriptor that was set")
@@ -76,10 +78,10 @@ def operand(
     return Operand(argument, address, dtype, lengths, strides, descriptor.nbytes)
 
 
-def require(condition: bool, argument: str, rule: str, value: Any) -> None:
-    """BadParam with UnknownError, the status where MIOpen throws without one."""
+def demand(condition: bool, argument: str, rule: str, value: Any) -> None:
+    """Raise Mismatch unless the condition holds."""
     if not condition:
-        raise BadParam(argument, rule, value, status=miopenStatus_t.miopenStatusUnknownError)
+        raise Mismatch(argument, rule, value)
 
 
 def check_overlap(
@@ -102,9 +104,9 @@ def reshaped(tensor: Operand, lengths: tuple[int, ...]) -> Operand:
     if tensor.lengths == lengths:
         return tensor
     name, count = tensor.descriptor, math.prod(lengths)
-    require(tensor.num_elements == count, name, f"must have {count} elements", tensor.lengths)
+    demand(tensor.num_elements == count, name, f"must have {count} elements", tensor.lengths)
     packed = tensor.strides == packed_strides(tensor.lengths)
-    require(packed, name, f"must be packed or have the lengths {lengths}", tensor.lengths)
+    demand(packed, name, f"must be packed or have the lengths {lengths}", tensor.lengths)
     return tensor._replace(lengths=lengths, strides=packed_strides(lengths))
 
 

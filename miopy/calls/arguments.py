@@ -1,0 +1,107 @@
+"""Checks of arguments that every dialect makes: live objects, integers, enumerators."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from enum import IntEnum
+from typing import Any, ClassVar, Protocol, TypeVar
+
+from ..errors import BadParam
+
+Member = TypeVar("Member", bound=IntEnum)
+
+
+class LiveObject(Protocol):
+    """A handle or a descriptor."""
+
+    c_name: ClassVar[str]
+    alive: bool
+
+
+def require(argument: str, value: Any) -> None:
+    """Raise BadParam for NULL; vendors look at this before anything else."""
+    if value is None:
+        raise BadParam(argument, "must not be NULL")
+
+
+def check_live(argument: str, value: Any, kind: type[LiveObject]) -> None:
+    """Raise BadParam unless value is a `kind` that has not been destroyed."""
+    if not isinstance(value, kind):
+        raise BadParam(argument, f"must be a {kind.c_name}", getattr(value, "c_name", value))
+    if not value.alive:
+        raise BadParam(argument, f"must be a live {kind.c_name}, this one was destroyed")
+
+
+def check_descriptors(argument: str, values: Any, count: int, kind: type[LiveObject]) -> None:
+    """Raise BadParam, naming the index, unless the first `count` values are live `kind` objects.
+
+    values   a sequence of at least `count`; the same object may be repeated
+    """
+    if not hasattr(values, "__getitem__"):
+        raise BadParam(argument, f"must be an array of {kind.c_name}", values)
+    checked: Any = kind  # which is no descriptor
+    for index in range(count):
+        try:
+            value = values[index]
+        except LookupError:
+            rule = f"must hold {count} descriptors and ends at index {index}"
+            raise BadParam(argument, rule) from None
+        if value is not checked:
+            check_live(f"{argument}[{index}]", value, kind)
+            checked = value
+
+
+def check_integer(argument: str, value: Any, minimum: int, *, status: IntEnum | None = None) -> int:
+    """value as an int; BadParam unless it is an integer from `minimum` to 2**63 - 1."""
+    try:
+        integer = operator.index(value)
+    except TypeError:
+        raise BadParam(argument, "must be an integer", value, status=status) from None
+    if integer < minimum:
+        raise BadParam(argument, f"must be at least {minimum}", integer, status=status)
+    if integer >= 2**63:
+        raise BadParam(argument, "must be below 2**63", integer, status=status)
+    return integer
+
+
+def check_number(argument: str, value: int, count: int) -> int:
+    """value as an int from 0 to count - 1: which of an RNN's parts is meant."""
+    number = check_integer(argument, value, 0)
+    if number >= count:
+        raise BadParam(argument, f"must be below {count} for this RNN", value)
+    return number
+
+
+def check_integers(
+    argument: str, values: Sequence[int], count: int, minimum: int
+) -> tuple[int, ...]:
+    """The first `count` values; BadParam, naming the index, unless each is at least `minimum`."""
+    if not hasattr(values, "__getitem__"):
+        raise BadParam(argument, "must be an array of integers", values)
+    integers = []
+    for index in range(count):
+        try:
+            value = values[index]
+        except LookupError:
+            rule = f"must hold {count} integers and ends at index {index}"
+            raise BadParam(argument, rule) from None
+        integers.append(check_integer(f"{argument}[{index}]", value, minimum))
+    return tuple(integers)
+
+
+def check_positive(**values: int) -> tuple[int, ...]:
+    """The values, each an argument that must be > 0."""
+    return tuple(check_integer(argument, value, minimum=1) for argument, value in values.items())
+
+
+def check_enum(argument: str, kind: type[Member], value: int) -> Member:
+    """The member of `kind` with this value; BadParam if there is none or another kind is given."""
+    if isinstance(value, kind):
+        return value
+    if not isinstance(value, IntEnum):
+        try:
+            return kind(value)
+        except ValueError:
+            pass
+    raise BadParam(argument, f"must be a {kind.__name__}", value)

@@ -1,0 +1,15 @@
+"""Element types by the names that the core and NumPy give them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class DataType(NamedTuple):
+    """What the core and NumPy call a data type, and its bytes per element."""
+
+    name: str
+    itemsize: int
+
+
+FLOATING = frozenset({"float32", "float16", "bfloat16", "float64"})

@@ -1,0 +1,72 @@
+"""Single values in host memory: alpha, beta and what fills padding.
+
+Each is given as a real number (1.0, not 1), memory that holds one value, or the address of one.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import numbers
+import struct
+from typing import Any
+
+from ..core.memory import address_of
+from ..errors import BadParam
+from .datatypes import DataType
+
+_FIRST_ADDRESS = 4096  # no memory lies below
+# For `struct`; standard sizes, which unlike native ones refuse a number too large.
+_FORMATS = {
+    "float32": "=f",
+    "float16": "=e",
+    "float64": "=d",
+    "int32": "=i",
+    "int8": "=b",
+    "int64": "=q",
+}
+
+
+def scalar(argument: str, value: Any, data_type: DataType) -> bytes:
+    """The one value that an argument gives, as it lies in memory; see above."""
+    name, itemsize = data_type
+    if isinstance(value, numbers.Real) and not isinstance(value, numbers.Integral):
+        return _encoded(argument, float(value), name)
+    if isinstance(value, numbers.Integral):
+        if value < _FIRST_ADDRESS:
+            rule = f"must be a number with a point, memory or an address: write {int(value)}.0"
+            raise BadParam(argument, rule, value)
+    elif getattr(value, "nbytes", itemsize) != itemsize:
+        raise BadParam(argument, f"must hold one value, {itemsize} bytes", value.nbytes)
+    address = address_of(argument, value, nbytes=itemsize, dtype=name)
+    return ctypes.string_at(address, itemsize)
+
+
+def _encoded(argument: str, number: float, dtype: str) -> bytes:
+    try:
+        if dtype == "bfloat16":
+            return struct.pack("=H", _bfloat16(number))
+        if dtype.startswith("int") and number.is_integer():
+            return struct.pack(_FORMATS[dtype], int(number))
+        return struct.pack(_FORMATS[dtype], number)
+    except (KeyError, OverflowError, struct.error):
+        raise BadParam(
+            argument, f"must be a {dtype}, a number that fits or memory", number
+        ) from None
+
+
+def _bfloat16(number: float) -> int:
+    """The bits of the nearest bfloat16, the even one of two."""
+    (bits,) = struct.unpack("=I", struct.pack("=f", number))
+    return int(bits + 0x7FFF + (bits >> 16 & 1)) >> 16
+
+
+def rounded_to_bfloat16(number: float) -> float:
+    """The nearest number that bfloat16 has."""
+    return float(*struct.unpack("=f", struct.pack("=I", _bfloat16(number) << 16)))
+
+
+def write_scalar(argument: str, value: Any, data_type: DataType, item: bytes) -> None:
+    """Write one value to the caller's host memory."""
+    name, itemsize = data_type
+    address = address_of(argument, value, nbytes=itemsize, dtype=name, writable=True)
+    ctypes.memmove(address, item, itemsize)
