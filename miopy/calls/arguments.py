@@ -19,10 +19,11 @@ class LiveObject(Protocol):
     alive: bool
 
 
-def require(argument: str, value: Any) -> None:
-    """Raise BadParam for NULL; vendors look at this before anything else."""
-    if value is None:
-        raise BadParam(argument, "must not be NULL")
+def require(**values: Any) -> None:
+    """Raise BadParam for arguments that are NULL; vendors look at this before anything else."""
+    for argument, value in values.items():
+        if value is None:
+            raise BadParam(argument, "must not be NULL")
 
 
 def check_live(argument: str, value: Any, kind: type[LiveObject]) -> None:
@@ -93,6 +94,14 @@ def check_integers(
 def check_positive(**values: int) -> tuple[int, ...]:
     """The values, each an argument that must be > 0."""
     return tuple(check_integer(argument, value, minimum=1) for argument, value in values.items())
+
+
+def check_real(argument: str, value: Any) -> float:
+    """value as a float; BadParam unless it is a number."""
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise BadParam(argument, "must be a number", value) from None
 
 
 def check_enum(argument: str, kind: type[Member], value: int) -> Member:

@@ -51,14 +51,6 @@ class RandomStates(NamedTuple):
     seed: int
 
 
-def probability(argument: str, value: Any) -> float:
-    """value as a float; BadParam unless it is a number."""
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        raise BadParam(argument, "must be a number", value) from None
-
-
 def random_states(
     location: Location, states: Any, size: int, seed: int, *, writable: bool, optional: bool = False
 ) -> RandomStates:

@@ -30,19 +30,18 @@ class Description(Protocol):
 
 
 class Operand(NamedTuple):
-    """A tensor in memory; strides in elements, nbytes of its element space."""
+    """A tensor in memory, and the arguments that give and describe it.
+
+    Strides are in elements; nbytes is that of the element space.
+    """
 
     argument: str
+    descriptor: str
     address: int
     dtype: str
     lengths: tuple[int, ...]
     strides: tuple[int, ...]
     nbytes: int
-
-    @property
-    def descriptor(self) -> str:
-        """The name of the argument that describes this one: xDesc of x, aDesc of A."""
-        return f"{self.argument[0].lower()}{self.argument[1:]}Desc"
 
     @property
     def num_elements(self) -> int:
@@ -60,8 +59,12 @@ def operand(
     descriptor: Description,
     *,
     writable: bool = False,
+    spelling: str = "{}Desc",
 ) -> Operand:
-    """Check that `value` is memory that holds the descriptor's tensor."""
+    """Check that `value` is memory that holds the descriptor's tensor.
+
+    spelling   the name of the argument that describes it, for the small letter of `argument`
+    """
     dtype = descriptor.element_type.name
     lengths, strides = descriptor.placement
     address = address_of(
@@ -75,7 +78,8 @@ def operand(
     if not lengths:
         raise BadParam(argument, "must have a descriptor that was set")
     assert address is not None
-    return Operand(argument, address, dtype, lengths, strides, descriptor.nbytes)
+    described_by = spelling.format(argument[0].lower() + argument[1:])
+    return Operand(argument, described_by, address, dtype, lengths, strides, descriptor.nbytes)
 
 
 def demand(condition: bool, argument: str, rule: str, value: Any) -> None:
@@ -95,7 +99,7 @@ def check_overlap(
 
     written, read   further memory that the call writes and reads
     """
-    others = [each.span for each in inputs if each[1:] != output[1:]]
+    others = [each.span for each in inputs if each[2:] != output[2:]]
     check_disjoint([output.span, *written], [*others, *read])
 
 

@@ -35,12 +35,17 @@ class Padded(NamedTuple):
 
 
 class Shapes(NamedTuple):
-    """The shapes of one call."""
+    """The shapes of one call.
+
+    keeps_gradients   backward data leaves in the reserve, not in the workspace, what backward
+                      weights needs
+    """
 
     config: RNNConfig
     sequence: Sequence
     x: Padded
     y: Padded
+    keeps_gradients: bool = False
 
     @property
     def x_elements(self) -> int:
@@ -51,12 +56,22 @@ class Shapes(NamedTuple):
         return self.y.rows * self.config.output_size
 
     @property
-    def state_elements(self) -> int:
+    def h_elements(self) -> int:
         return self.config.num_layers * self.sequence.batch * self.config.output_size
 
+    @property
+    def c_elements(self) -> int:
+        units = self.config.num_directions * self.config.hidden_size
+        return self.config.num_layers * self.sequence.batch * units
+
     def plan(self, *, training: bool) -> Plan:
-        padded = self.x.index is not None or self.y.index is not None
-        return plan(self.config, self.sequence.rows, training=training, padded=padded)
+        return plan(
+            self.config,
+            self.sequence.rows,
+            training=training,
+            padded=self.x.index is not None or self.y.index is not None,
+            keeps_gradients=self.keeps_gradients,
+        )
 
 
 class Run(NamedTuple):
@@ -98,15 +113,14 @@ def run_forward(
 ) -> None:
     """Training if there is a reserve. `tensors` has x, hx, cx, y, hy and cy."""
     shapes, call = run.shapes, run.arguments()
-    config, state = shapes.config, shapes.state_elements
-    is_lstm = config.record.has_cell_state
+    config, has_c = shapes.config, shapes.config.record.has_cell_state
     x = call.read("x", tensors["x"], shapes.x_elements)
     address = call.read(*w, run.layout.size(config))
-    hx = call.read("hx", tensors["hx"], state, optional=True)
-    cx = call.read("cx", tensors["cx"], state, optional=True) if is_lstm else None
+    hx = call.read("hx", tensors["hx"], shapes.h_elements, optional=True)
+    cx = call.read("cx", tensors["cx"], shapes.c_elements, optional=True) if has_c else None
     y = call.write("y", tensors["y"], shapes.y_elements)
-    hy = call.write("hy", tensors["hy"], state, optional=True)
-    cy = call.write("cy", tensors["cy"], state, optional=True) if is_lstm else None
+    hy = call.write("hy", tensors["hy"], shapes.h_elements, optional=True)
+    cy = call.write("cy", tensors["cy"], shapes.c_elements, optional=True) if has_c else None
     work = call.opaque(workspace, writable=True)
     space = call.opaque(reserve, writable=True) if reserve else None
     dropped = None
@@ -142,19 +156,18 @@ def run_backward_data(
 ) -> None:
     """`tensors` has dy, dhy, dcy, hx, cx, dx, dhx and dcx."""
     shapes, call = run.shapes, run.arguments()
-    config, state = shapes.config, shapes.state_elements
-    is_lstm = config.record.has_cell_state
+    config, has_c = shapes.config, shapes.config.record.has_cell_state
     dy = call.read("dy", tensors["dy"], shapes.y_elements)
     address = call.read(*w, run.layout.size(replace(config, bias="none")))
-    hx = call.read("hx", tensors["hx"], state, optional=True)
-    dhy = call.read("dhy", tensors["dhy"], state, optional=True)
-    cx = call.read("cx", tensors["cx"], state, optional=True) if is_lstm else None
-    dcy = call.read("dcy", tensors["dcy"], state, optional=True) if is_lstm else None
+    hx = call.read("hx", tensors["hx"], shapes.h_elements, optional=True)
+    dhy = call.read("dhy", tensors["dhy"], shapes.h_elements, optional=True)
+    cx = call.read("cx", tensors["cx"], shapes.c_elements, optional=True) if has_c else None
+    dcy = call.read("dcy", tensors["dcy"], shapes.c_elements, optional=True) if has_c else None
     dx = call.write("dx", tensors["dx"], shapes.x_elements)
-    dhx = call.write("dhx", tensors["dhx"], state, optional=True)
-    dcx = call.write("dcx", tensors["dcx"], state, optional=True) if is_lstm else None
+    dhx = call.write("dhx", tensors["dhx"], shapes.h_elements, optional=True)
+    dcx = call.write("dcx", tensors["dcx"], shapes.c_elements, optional=True) if has_c else None
     work = call.opaque(workspace, writable=True)
-    space = call.opaque(reserve, writable=False)
+    space = call.opaque(reserve, writable=shapes.keeps_gradients)
     call.check_overlap()
     scale = dropout.backward_scale(config, run.dropout)
     _fill(run.backend, shapes.x, dx, shapes.x_elements)
@@ -184,11 +197,13 @@ def run_backward_weights(
     dw: Weights,
     workspace: Buffer,
     reserve: Buffer,
+    *,
+    accumulate: bool = False,
 ) -> None:
-    """`tensors` has x and hx."""
+    """`tensors` has x and hx. `accumulate` adds to dw instead of overwriting it."""
     shapes, call = run.shapes, run.arguments()
     x = call.read("x", tensors["x"], shapes.x_elements)
-    hx = call.read("hx", tensors["hx"], shapes.state_elements, optional=True)
+    hx = call.read("hx", tensors["hx"], shapes.h_elements, optional=True)
     address = call.write(*dw, run.layout.size(shapes.config))
     work = call.opaque(workspace, writable=True)
     space = call.opaque(reserve, writable=False)
@@ -203,4 +218,5 @@ def run_backward_weights(
         dw=address,
         workspace=work,
         reserve=space,
+        accumulate=accumulate,
     )

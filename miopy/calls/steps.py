@@ -1,27 +1,15 @@
-"""Reading an array of descriptors, one per time step, or any single one of them.
-
-Only the first two dims count, batch and vector size; further dims and the strides are ignored.
-"""
+"""Reading an array of descriptors, one per time step."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
-from enum import IntEnum
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeVar
 
 from ..errors import BadParam
 from .arguments import LiveObject, check_descriptors, check_integer
 
-
-class StepDescription(LiveObject, Protocol):
-    """What is read of a step's tensor descriptor."""
-
-    @property
-    def data_type(self) -> IntEnum: ...
-
-    @property
-    def dims(self) -> tuple[int, ...]: ...
+Descriptor = TypeVar("Descriptor", bound=LiveObject)
 
 
 class Steps(NamedTuple):
@@ -41,44 +29,34 @@ class Steps(NamedTuple):
 
 def batch_sizes(
     argument: str,
-    descriptors: Sequence[StepDescription],
-    kind: type[StepDescription],
+    descriptors: Sequence[Descriptor],
+    kind: type[Descriptor],
     count: int,
-    data_type: IntEnum,
+    read: Callable[[str, Descriptor], tuple[int, int]],
     *,
     count_argument: str,
 ) -> Steps:
     """Read the first `count` descriptors, which must be live `kind` objects.
 
-    Raises BadParam, naming the step, unless all have the RNN's data type, two dims or more and the
-    vector size of step 0. Batches may grow: size queries answer for those too.
+    read   (argument, descriptor) -> batch and vector size, or BadParam
+
+    Raises BadParam, naming the step, unless all have the vector size of step 0. Batches may grow:
+    size queries answer for those too.
     """
     count = check_integer(count_argument, count, 1)
     check_descriptors(argument, descriptors, count, kind)
-    batch, vector_size = batch_and_vector(f"{argument}[0]", descriptors[0], data_type)
+    batch, vector_size = read(f"{argument}[0]", descriptors[0])
     batches, previous = [], descriptors[0]
     for step in range(count):
         descriptor = descriptors[step]
         if descriptor is not previous:
             name = f"{argument}[{step}]"
-            batch, vector = batch_and_vector(name, descriptor, data_type)
+            batch, vector = read(name, descriptor)
             if vector != vector_size:
                 raise BadParam(name, f"must have the vector size of step 0, {vector_size}", vector)
             previous = descriptor
         batches.append(batch)
     return Steps(tuple(batches), vector_size)
-
-
-def batch_and_vector(
-    argument: str, descriptor: StepDescription, data_type: IntEnum
-) -> tuple[int, int]:
-    """The first two dims, after a check of the data type."""
-    if descriptor.data_type != data_type:
-        rule = f"must have the RNN's data type, {data_type.name}"
-        raise BadParam(argument, rule, descriptor.data_type.name)
-    if len(descriptor.dims) < 2:
-        raise BadParam(argument, "must have two dims or more, batch and vector", descriptor.dims)
-    return descriptor.dims[0], descriptor.dims[1]
 
 
 def check_descending(argument: str, steps: Steps) -> None:

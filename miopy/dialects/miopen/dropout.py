@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ...calls import dropout as masks
+from ...calls.arguments import check_real
 from ...calls.operands import Operand, demand, operand, reshaped
 from ...core.memory import HOST_LOCATION
 from .entry import entry
@@ -160,7 +161,7 @@ def _described(
     writable: bool = False,
 ) -> DropoutDescriptor:
     """A descriptor of these arguments, checked."""
-    probability = masks.probability("dropout", dropout)
+    probability = check_real("dropout", dropout)
     location = handle.backend if handle else HOST_LOCATION
     address, nbytes, seed = masks.random_states(location, states, size, seed, writable=writable)
     return DropoutDescriptor(

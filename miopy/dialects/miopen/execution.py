@@ -108,8 +108,7 @@ def miopenRNNForwardTraining(
     cx, cy        only used by LSTM
     """
     runs.refuse_bfloat16(wDesc=wDesc, hyDesc=hyDesc)
-    for name, value in (("x", x), ("w", w), ("y", y)):
-        require(name, value)
+    require(x=x, w=w, y=y)
     runs.same_dims(hxDesc=hxDesc, cxDesc=cxDesc, hyDesc=hyDesc, cyDesc=cyDesc)
     steps = batch_sizes("xDesc", xDesc, sequenceLen, rnnDesc)
     needed = reserve_nbytes(rnnDesc, steps.vector_size, steps.rows)
@@ -150,8 +149,7 @@ def miopenRNNForwardInference(
 ) -> None:
     """As miopenRNNForwardTraining without reserve and dropout: the same y, hy and cy."""
     runs.refuse_bfloat16(wDesc=wDesc, hyDesc=hyDesc)
-    for name, value in (("x", x), ("w", w), ("y", y)):
-        require(name, value)
+    require(x=x, w=w, y=y)
     runs.same_dims(hxDesc=hxDesc, cxDesc=cxDesc, hyDesc=hyDesc, cyDesc=cyDesc)
     steps = batch_sizes("xDesc", xDesc, sequenceLen, rnnDesc)
     check_size("workSpaceNumBytes", workSpaceNumBytes, workspace_nbytes(rnnDesc, steps))
@@ -202,8 +200,7 @@ def miopenRNNBackwardData(
     reserveSpace    as miopenRNNForwardTraining left it; not changed, so the call may be repeated
     """
     runs.refuse_bfloat16(wDesc=wDesc, cxDesc=cxDesc)
-    for name, value in (("dx", dx), ("w", w), ("dy", dy)):
-        require(name, value)
+    require(dx=dx, w=w, dy=dy)
     runs.same_dims(
         dhyDesc=dhyDesc,
         dcyDesc=dcyDesc,
@@ -261,8 +258,7 @@ def miopenRNNBackwardWeights(
     workSpace    as miopenRNNBackwardData left it; the call may be repeated
     """
     runs.refuse_bfloat16(hxDesc=hxDesc, dwDesc=dwDesc)
-    for name, value in (("x", x), ("dw", dw)):
-        require(name, value)
+    require(x=x, dw=dw)
     runs.same_dims(hxDesc=hxDesc)
     steps = batch_sizes("xDesc", xDesc, sequenceLen, rnnDesc)
     needed = reserve_nbytes(rnnDesc, steps.vector_size, steps.rows)

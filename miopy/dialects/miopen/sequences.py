@@ -137,8 +137,7 @@ def miopenRNNForward(
     """
     mode = check_enum("fwdMode", miopenRNNFWDMode_t, fwdMode)
     training = mode == miopenRNNFWDMode_t.miopenRNNTraining
-    for name, value in (("x", x), ("w", w), ("y", y)):
-        require(name, value)
+    require(x=x, w=w, y=y)
     runs.same_dims(hDesc=hDesc, cDesc=cDesc)
     check_sequences("xDesc", xDesc, rnnDesc)
     workspace = Buffer("workSpace", workSpace, workSpaceNumBytes)
@@ -182,8 +181,7 @@ def miopenRNNBackwardSeqData(
     workSpace       left as miopenRNNBackwardWeightsSeqTensor needs it
     reserveSpace    as miopenRNNForward left it; not changed, so the call may be repeated
     """
-    for name, value in (("dx", dx), ("w", w), ("dy", dy)):
-        require(name, value)
+    require(dx=dx, w=w, dy=dy)
     runs.same_dims(hDesc=hDesc, cDesc=cDesc)
     check_sequences("xDesc", xDesc, rnnDesc)
     workspace = Buffer("workSpace", workSpace, workSpaceNumBytes)
@@ -220,8 +218,7 @@ def miopenRNNBackwardWeightsSeqTensor(
     y            never read, may be None
     workSpace    as miopenRNNBackwardSeqData left it; the call may be repeated
     """
-    for name, value in (("x", x), ("dw", dw)):
-        require(name, value)
+    require(x=x, dw=dw)
     runs.same_dims(hDesc=hDesc)
     check_sequences("xDesc", xDesc, rnnDesc)
     workspace = Buffer("workSpace", workSpace, workSpaceNumBytes)

@@ -1,4 +1,7 @@
-"""Reading the descriptors of x: an array with one per time step, or any single one of them."""
+"""Reading the descriptors of x: an array with one per time step, or any single one of them.
+
+Only the first two dims count, batch and vector size; further dims and the strides are ignored.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from collections.abc import Sequence
 
 from ...calls import steps
 from ...calls.steps import Steps
+from ...errors import BadParam
 from .descriptors import RNNDescriptor
 from .tensor import TensorDescriptor
 
@@ -24,7 +28,7 @@ def batch_sizes(
         xDesc,
         TensorDescriptor,
         sequenceLen,
-        rnnDesc.data_type,
+        lambda name, descriptor: batch_and_vector(name, descriptor, rnnDesc),
         count_argument=length_argument,
     )
 
@@ -33,4 +37,9 @@ def batch_and_vector(
     argument: str, descriptor: TensorDescriptor, rnnDesc: RNNDescriptor
 ) -> tuple[int, int]:
     """The first two dims, after a check of the data type."""
-    return steps.batch_and_vector(argument, descriptor, rnnDesc.data_type)
+    if descriptor.data_type != rnnDesc.data_type:
+        rule = f"must have the RNN's data type, {rnnDesc.data_type.name}"
+        raise BadParam(argument, rule, descriptor.data_type.name)
+    if len(descriptor.dims) < 2:
+        raise BadParam(argument, "must have two dims or more, batch and vector", descriptor.dims)
+    return descriptor.dims[0], descriptor.dims[1]

@@ -1,0 +1,39 @@
+"""Descriptors of states: h is {L * D, batch, P}, c is {L * D, batch, H}, packed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...calls.arguments import require
+from ...calls.passes import Shapes
+from ...errors import BadParam
+from .tensor import TensorDescriptor
+from .types import cudnnDataType_t
+
+
+def check_states(shapes: Shapes, data_type: cudnnDataType_t, **states: tuple[Any, ...]) -> None:
+    """Check the descriptors of states whose data is used.
+
+    states   by the name of its descriptor, which says whether it is an h or a c: the descriptor,
+             then the data that it describes
+    """
+    config = shapes.config
+    for name, (descriptor, *values) in states.items():
+        is_cell = "c" in name.removesuffix("Desc")
+        if all(value is None for value in values) or (is_cell and not config.record.has_cell_state):
+            continue
+        require(**{name: descriptor})
+        width = config.hidden_size if is_cell else config.state_size
+        layers = config.num_layers * config.num_directions
+        _check_state(name, descriptor, data_type, (layers, shapes.sequence.batch, width))
+
+
+def _check_state(
+    name: str, descriptor: TensorDescriptor, data_type: cudnnDataType_t, dims: tuple[int, ...]
+) -> None:
+    if descriptor.data_type != data_type:
+        raise BadParam(name, f"must have type {data_type.name}", descriptor.data_type.name)
+    if descriptor.dims != dims:
+        raise BadParam(name, f"must have dims {dims}", descriptor.dims)
+    if not descriptor.is_packed:
+        raise BadParam(name, "must be packed, its strides are", descriptor.strides)
