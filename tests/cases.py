@@ -88,7 +88,7 @@ class Case:
             self.hidden_size,
             self.num_layers,
             self.num_directions,
-            self.bias,
+            "both" if self.bias else "none",
             self.skip_input,
         )
 

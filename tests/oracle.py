@@ -3,161 +3,43 @@
 Written from the published equations to be obviously right: one time step at a time, one gate at a
 time, and no thought of speed or memory. It imports nothing of miopy and shares no walk with it.
 
-Every parameter is addressed by `Key(layer, direction, role, gate)`: role is "input" or
-"recurrent", gate a letter of `GATES`. Weights are matrices (H, in), biases vectors (H,).
+Networks and their parameters are described in oracle_network.py.
 
     a = M x + b      input part, one per gate; with skip input, layer 0 has a = x + b
-    q = U h + b'     recurrent part, one per gate
+    q = U h + b'     recurrent part, one per gate; `bias` says which of b and b' there are
 
     relu, tanh   h' = act(a + q)
-    lstm         i, f, o = sigmoid(a + q);  g = tanh(a + q);  c' = f c + i g;  h' = o tanh(c')
+    lstm         i, f, o = sigmoid(a + q);  g = tanh(a + q);  c' = f k(c) + i g;  h' = o tanh(k(c'))
+                 k clips to [low, high], or does nothing; with a projection, h' = W (o tanh(k(c')))
     gru          z, r = sigmoid(a + q);  n = tanh(a_n + r q_n);  h' = (1 - z) n + z h
 
-Arrays: x (T, N, I), y (T, N, D*H) with rows past a sequence's end unread (x) or zero (y);
-states (L*D, N, H) at index layer*D + direction. The reverse direction of a sequence starts at its
-own last step. A sequence of length zero has final states and gradients of zero.
+S is P with a projection, else H. Arrays: x (T, N, I), y (T, N, D*S) with rows past a sequence's end
+unread (x) or zero (y); states of h (L*D, N, S), of c (L*D, N, H) at index layer*D + direction. The
+reverse direction of a sequence starts at its own last step. A sequence of length zero has final
+states and gradients of zero, or keeps those it has.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from oracle_network import (
+    GATES,
+    Array,
+    Key,
+    Network,
+    Parameters,
+    bias_offset,
+    buffer_size,
+    pack,
+    unpack,
+    weight_offset,
+)
 
-Array = np.ndarray
-
-# The letters in MIOpen's numbering of the gates: position is paramID, plus the count for recurrent.
-GATES = {"relu": "a", "tanh": "a", "lstm": "ifog", "gru": "zrn"}
-ROLES = ("input", "recurrent")
-
-
-class Key(NamedTuple):
-    layer: int
-    direction: int
-    role: str
-    gate: str
-
-
-@dataclass(frozen=True)
-class Network:
-    """What is computed: the shapes and switches of one stack of layers."""
-
-    mode: str
-    input_size: int
-    hidden_size: int
-    num_layers: int = 1
-    num_directions: int = 1
-    bias: bool = True
-    skip_input: bool = False
-
-    @property
-    def gates(self) -> str:
-        return GATES[self.mode]
-
-    def layer_input_size(self, layer: int) -> int:
-        """Columns of the input matrices; 0 where skip input leaves none."""
-        if layer:
-            return self.num_directions * self.hidden_size
-        return 0 if self.skip_input else self.input_size
-
-    def keys(self) -> list[Key]:
-        """Every (layer, direction, role, gate), in no order that matters."""
-        return [
-            Key(layer, direction, role, gate)
-            for layer in range(self.num_layers)
-            for direction in range(self.num_directions)
-            for role in ROLES
-            for gate in self.gates
-        ]
-
-    def weight_shape(self, key: Key) -> tuple[int, int]:
-        columns = self.layer_input_size(key.layer) if key.role == "input" else self.hidden_size
-        return self.hidden_size, columns
-
-    def has_matrix(self, key: Key) -> bool:
-        return not (self.skip_input and key.layer == 0 and key.role == "input")
-
-
-@dataclass
-class Parameters:
-    """Weights and biases of a network, or their gradients."""
-
-    weights: dict[Key, Array] = field(default_factory=dict)
-    biases: dict[Key, Array] = field(default_factory=dict)
-
-    @classmethod
-    def zeros(cls, network: Network) -> Parameters:
-        keys = network.keys()
-        return cls(
-            {key: np.zeros(network.weight_shape(key)) for key in keys if network.has_matrix(key)},
-            {key: np.zeros(network.hidden_size) for key in keys if network.bias},
-        )
-
-
-# MIOpen's flat weight buffer: all matrices, then all biases; offsets in elements.
-
-
-def _before_layer(network: Network, layer: int) -> int:
-    """Elements of all matrices below a layer."""
-    hidden, directions = network.hidden_size, network.num_directions
-    rows = directions * len(network.gates) * hidden
-    if layer == 0:
-        return 0
-    return rows * (network.layer_input_size(0) + hidden + (layer - 1) * (directions + 1) * hidden)
-
-
-def weight_offset(network: Network, key: Key) -> int:
-    """Element at which a matrix starts; it is row-major, one row per output unit."""
-    hidden, count = network.hidden_size, len(network.gates)
-    columns = network.layer_input_size(key.layer)
-    block = key.direction * count + network.gates.index(key.gate)
-    start = _before_layer(network, key.layer)
-    if key.role == "input":
-        return start + block * hidden * columns
-    return start + network.num_directions * count * hidden * columns + block * hidden * hidden
-
-
-def bias_offset(network: Network, key: Key) -> int:
-    """Element at which a bias vector starts."""
-    hidden, count = network.hidden_size, len(network.gates)
-    rows = network.num_directions * count * hidden
-    block = key.direction * count + network.gates.index(key.gate)
-    group = 2 * key.layer + ROLES.index(key.role)
-    return _before_layer(network, network.num_layers) + group * rows + block * hidden
-
-
-def buffer_size(network: Network) -> int:
-    """Elements of the whole buffer."""
-    rows = network.num_directions * len(network.gates) * network.hidden_size
-    biases = 2 * network.num_layers * rows if network.bias else 0
-    return _before_layer(network, network.num_layers) + biases
-
-
-def unpack(network: Network, buffer: Array) -> Parameters:
-    """The parameters in a flat buffer, as float64 copies."""
-    parameters = Parameters.zeros(network)
-    for key, matrix in parameters.weights.items():
-        start = weight_offset(network, key)
-        matrix[:] = buffer[start : start + matrix.size].reshape(matrix.shape)
-    for key, vector in parameters.biases.items():
-        start = bias_offset(network, key)
-        vector[:] = buffer[start : start + vector.size]
-    return parameters
-
-
-def pack(network: Network, parameters: Parameters) -> Array:
-    """The flat buffer (float64) of some parameters or gradients."""
-    buffer = np.full(buffer_size(network), np.nan)
-    for key, matrix in parameters.weights.items():
-        start = weight_offset(network, key)
-        buffer[start : start + matrix.size] = matrix.ravel()
-    for key, vector in parameters.biases.items():
-        start = bias_offset(network, key)
-        buffer[start : start + vector.size] = vector
-    return buffer
-
+__all__ = ["GATES", "bias_offset", "buffer_size", "pack", "unpack", "weight_offset"]
 
 # One time step. `a` and `q` map a gate's letter to its parts, each (rows, H).
 
@@ -169,7 +51,7 @@ def sigmoid(value: Array) -> Array:
 
 
 def cell_forward(
-    mode: str, a: Planes, q: Planes, h: Array, c: Array
+    mode: str, a: Planes, q: Planes, h: Array, c: Array, clip: tuple[float, float]
 ) -> tuple[Array, Array, Planes]:
     """(h', c', what backward needs). c passes through unchanged where there is no cell state."""
     if mode in ("relu", "tanh"):
@@ -179,15 +61,26 @@ def cell_forward(
     if mode == "lstm":
         i, f, o = (sigmoid(a[gate] + q[gate]) for gate in "ifo")
         g = np.tanh(a["g"] + q["g"])
-        new_c = f * c + i * g
-        return o * np.tanh(new_c), new_c, {"i": i, "f": f, "o": o, "g": g, "c": new_c}
+        new_c = f * np.clip(c, *clip) + i * g
+        return o * np.tanh(np.clip(new_c, *clip)), new_c, dict(i=i, f=f, o=o, g=g, c=new_c)
     z, r = (sigmoid(a[gate] + q[gate]) for gate in "zr")
     n = np.tanh(a["n"] + r * q["n"])
     return (1 - z) * n + z * h, c, {"z": z, "r": r, "n": n, "q_n": q["n"]}
 
 
+def inside(c: Array, clip: tuple[float, float]) -> Array:
+    """Where clipping lets gradients through."""
+    return (c >= clip[0]) & (c <= clip[1])
+
+
 def cell_backward(
-    mode: str, saved: Planes, h: Array, c: Array, dh: Array, dc: Array
+    mode: str,
+    saved: Planes,
+    h: Array,
+    c: Array,
+    dh: Array,
+    dc: Array,
+    clip: tuple[float, float],
 ) -> tuple[Planes, Planes, Array, Array]:
     """(da, dq, what flows to h besides U^T dq, what flows to c), given dh' and dc'."""
     if mode in ("relu", "tanh"):
@@ -196,15 +89,15 @@ def cell_backward(
         return da, da, np.zeros_like(dh), dc
     if mode == "lstm":
         i, f, o, g = (saved[gate] for gate in "ifog")
-        tanh_c = np.tanh(saved["c"])
-        dc = dc + dh * o * (1 - tanh_c**2)
+        tanh_c = np.tanh(np.clip(saved["c"], *clip))
+        dc = dc + dh * o * (1 - tanh_c**2) * inside(saved["c"], clip)
         da = {
             "i": dc * g * i * (1 - i),
-            "f": dc * c * f * (1 - f),
+            "f": dc * np.clip(c, *clip) * f * (1 - f),
             "o": dh * tanh_c * o * (1 - o),
             "g": dc * i * (1 - g**2),
         }
-        return da, da, np.zeros_like(dh), dc * f
+        return da, da, np.zeros_like(h), dc * f * inside(c, clip)
     z, r, n, q_n = saved["z"], saved["r"], saved["n"], saved["q_n"]
     dn = dh * (1 - z) * (1 - n**2)
     dz = dh * (h - n) * z * (1 - z)
@@ -235,20 +128,24 @@ class Layer:
     layer: int
     direction: int
 
+    @property
+    def clip(self) -> tuple[float, float]:
+        return self.network.clip or (-np.inf, np.inf)
+
     def part(self, role: str, gate: str, operand: Array) -> Array:
         """M x + b or U h + b' of one gate, for operand (rows, in)."""
         key = Key(self.layer, self.direction, role, gate)
         result = operand
         if self.network.has_matrix(key):
             result = operand @ self.parameters.weights[key].T
-        return result + self.parameters.biases[key] if self.network.bias else result
+        return result + self.parameters.biases[key] if self.network.has_bias(key) else result
 
     def part_backward(
         self, role: str, gate: str, operand: Array, dpart: Array, gradients: Parameters
     ) -> Array:
         """Add the gradients of `part` to `gradients`; return that of the operand."""
         key = Key(self.layer, self.direction, role, gate)
-        if self.network.bias:
+        if self.network.has_bias(key):
             gradients.biases[key] += dpart.sum(axis=0)
         if not self.network.has_matrix(key):
             return dpart
@@ -258,37 +155,45 @@ class Layer:
     def forward(
         self, x: Array, lengths: Array, h: Array, c: Array
     ) -> tuple[Array, Array, Array, list[Step]]:
-        """(y (T, N, H), hy, cy (N, H), steps) from initial states h, c (N, H)."""
+        """(y (T, N, S), hy (N, S), cy (N, H), steps) from initial states h, c."""
         mode, gates = self.network.mode, self.network.gates
-        y = np.zeros((*x.shape[:2], self.network.hidden_size))
+        y = np.zeros((*x.shape[:2], self.network.state_size))
         h, c, steps = h.copy(), c.copy(), []
         times = range(len(x))
         for time in reversed(times) if self.direction else times:
             rows = np.flatnonzero(lengths > time)
             a = {gate: self.part("input", gate, x[time, rows]) for gate in gates}
             q = {gate: self.part("recurrent", gate, h[rows]) for gate in gates}
-            new_h, new_c, saved = cell_forward(mode, a, q, h[rows], c[rows])
+            new_h, new_c, saved = cell_forward(mode, a, q, h[rows], c[rows], self.clip)
+            if self.network.projection_size:
+                saved["projected"] = new_h
+                new_h = self.part("projection", "p", new_h)
             steps.append(Step(time, rows, x[time, rows], h[rows], c[rows], saved))
             h[rows], c[rows], y[time, rows] = new_h, new_c, new_h
-        h[lengths == 0] = c[lengths == 0] = 0
+        if not self.network.idle_keeps_state:
+            h[lengths == 0] = c[lengths == 0] = 0
         return y, h, c, steps
 
     def backward(
         self, steps: list[Step], dy: Array, lengths: Array, dh: Array, dc: Array, grads: Parameters
     ) -> tuple[Array, Array, Array]:
-        """(dx (T, N, in), dhx, dcx (N, H)); parameter gradients are added to `grads`."""
+        """(dx (T, N, in), dhx (N, S), dcx (N, H)); parameter gradients are added to `grads`."""
         mode, gates = self.network.mode, self.network.gates
         columns = self.network.layer_input_size(self.layer) or self.network.hidden_size
         dx = np.zeros((*dy.shape[:2], columns))
         dh, dc = dh.copy(), dc.copy()
         for time, rows, x, h, c, saved in reversed(steps):
             dh[rows] += dy[time, rows]
-            da, dq, new_dh, new_dc = cell_backward(mode, saved, h, c, dh[rows], dc[rows])
+            out = dh[rows]
+            if self.network.projection_size:
+                out = self.part_backward("projection", "p", saved["projected"], out, grads)
+            da, dq, new_dh, new_dc = cell_backward(mode, saved, h, c, out, dc[rows], self.clip)
             for gate in gates:
                 dx[time, rows] += self.part_backward("input", gate, x, da[gate], grads)
                 new_dh = new_dh + self.part_backward("recurrent", gate, h, dq[gate], grads)
             dh[rows], dc[rows] = new_dh, new_dc
-        dh[lengths == 0] = dc[lengths == 0] = 0
+        if not self.network.idle_keeps_state:
+            dh[lengths == 0] = dc[lengths == 0] = 0
         return dx, dh, dc
 
 
@@ -329,12 +234,12 @@ def forward(
     cx: Array | None = None,
     masks: Sequence[Array] = (),
 ) -> Forward:
-    """Run the stack. masks[l] (T, N, D*H) multiplies what layer l + 1 reads; none means ones."""
+    """Run the stack. masks[l] (T, N, D*S) multiplies what layer l + 1 reads; none means ones."""
     directions = network.num_directions
-    shape = (network.num_layers * directions, x.shape[1], network.hidden_size)
-    hx = np.zeros(shape) if hx is None else hx
-    cx = np.zeros(shape) if cx is None else cx
-    hy, cy, steps = np.zeros(shape), np.zeros(shape), {}
+    shape = (network.num_layers * directions, x.shape[1])
+    hx = np.zeros((*shape, network.state_size)) if hx is None else hx
+    cx = np.zeros((*shape, network.hidden_size)) if cx is None else cx
+    hy, cy, steps = np.zeros_like(hx), np.zeros_like(cx), {}
     lengths = np.asarray(lengths)
     y = x
     for layer in range(network.num_layers):
@@ -363,7 +268,7 @@ def backward(
     run: Forward, dy: Array, dhy: Array | None = None, dcy: Array | None = None
 ) -> Backward:
     """Gradients of sum(y dy) + sum(hy dhy) + sum(cy dcy); None means zeros."""
-    network, hidden = run.network, run.network.hidden_size
+    network, width = run.network, run.network.state_size
     dhy = np.zeros_like(run.hy) if dhy is None else dhy
     dcy = np.zeros_like(run.cy) if dcy is None else dcy
     result = Backward(dy, np.zeros_like(dhy), np.zeros_like(dcy), Parameters.zeros(network))
@@ -373,7 +278,7 @@ def backward(
             dy = dy * run.masks[layer]
         for direction in range(network.num_directions):
             index = layer * network.num_directions + direction
-            part = dy[:, :, direction * hidden : (direction + 1) * hidden]
+            part = dy[:, :, direction * width : (direction + 1) * width]
             one = Layer(network, run.parameters, layer, direction)
             dx, result.dhx[index], result.dcx[index] = one.backward(
                 run.steps[layer, direction],

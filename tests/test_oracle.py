@@ -77,7 +77,7 @@ def test_everything_equals_torch(mode, directions, bias):
     import torch
 
     lengths = (5, 2, 3)
-    network = Network(mode, 4, 3, 3, directions, bias=bias)
+    network = Network(mode, 4, 3, 3, directions, bias="both" if bias else "none")
     parameters, x, hx, cx, dy, dhy, dcy = draw(network, lengths=lengths)
     options = dict(num_layers=3, bidirectional=directions == 2, bias=bias, dtype=torch.float64)
     if mode in ("relu", "tanh"):
@@ -169,13 +169,13 @@ def test_offsets_equal_worked_examples(network, size, offsets):
 @pytest.mark.parametrize("bias", [False, True])
 @pytest.mark.parametrize("directions", [1, 2])
 def test_pack_inverts_unpack(directions, bias, skip_input):
-    network = Network("lstm", 3, 3, 3, directions, bias, skip_input)
+    network = Network("lstm", 3, 3, 3, directions, "both" if bias else "none", skip_input)
     buffer = np.arange(oracle.buffer_size(network), dtype=float)
     assert np.array_equal(oracle.pack(network, oracle.unpack(network, buffer)), buffer)
 
 
 def test_kink_distance_is_that_of_the_closest_unit():
-    network = Network("relu", 1, 3, bias=False)
+    network = Network("relu", 1, 3, bias="none")
     parameters = oracle.Parameters.zeros(network)
     parameters.weights[Key(0, 0, "input", "a")][:] = [[0.25], [-2.0], [0.0]]
     run = oracle.forward(network, parameters, np.ones((1, 1, 1)), [1])

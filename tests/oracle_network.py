@@ -1,0 +1,150 @@
+"""What the float64 reference computes: networks, their parameters and flat weight buffers.
+
+Every parameter is addressed by `Key(layer, direction, role, gate)`: role is "input", "recurrent" or
+"projection", gate a letter of `GATES`, "p" of a projection. Weights are matrices (H, in), of a
+projection (P, H), biases vectors (H,).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+Array = np.ndarray
+
+# The letters in a vendor's numbering of the gates.
+ORDERS = {
+    "miopen": {"relu": "a", "tanh": "a", "lstm": "ifog", "gru": "zrn"},
+    "cudnn": {"relu": "a", "tanh": "a", "lstm": "ifgo", "gru": "rzn"},
+}
+GATES = ORDERS["miopen"]
+ROLES = ("input", "recurrent", "projection")
+BIASES = {"none": (), "input": ROLES[:1], "recurrent": ROLES[1:2], "both": ROLES[:2]}
+
+
+class Key(NamedTuple):
+    layer: int
+    direction: int
+    role: str
+    gate: str
+
+
+@dataclass(frozen=True)
+class Network:
+    """What is computed: the shapes and switches of one stack of layers.
+
+    bias               a key of BIASES
+    projection_size    P, or 0 for no projection
+    clip               (low, high) of c, or None
+    idle_keeps_state   what a sequence of length zero does
+    vendor             whose order the flat buffer has
+    """
+
+    mode: str
+    input_size: int
+    hidden_size: int
+    num_layers: int = 1
+    num_directions: int = 1
+    bias: str = "both"
+    skip_input: bool = False
+    projection_size: int = 0
+    clip: tuple[float, float] | None = None
+    idle_keeps_state: bool = False
+    vendor: str = "miopen"
+
+    @property
+    def gates(self) -> str:
+        return ORDERS[self.vendor][self.mode]
+
+    @property
+    def state_size(self) -> int:
+        return self.projection_size or self.hidden_size
+
+    def layer_input_size(self, layer: int) -> int:
+        """Columns of the input matrices; 0 where skip input leaves none."""
+        if layer:
+            return self.num_directions * self.state_size
+        return 0 if self.skip_input else self.input_size
+
+    def keys(self) -> list[Key]:
+        """Every (layer, direction, role, gate), in the vendor's order."""
+        keys = [
+            Key(layer, direction, role, gate)
+            for layer in range(self.num_layers)
+            for direction in range(self.num_directions)
+            for role in ROLES
+            for gate in (self.gates if role != "projection" else "p" * bool(self.projection_size))
+        ]
+        if self.vendor == "miopen":
+            keys.sort(key=lambda key: (key.layer, ROLES.index(key.role)))
+        return keys
+
+    def weight_shape(self, key: Key) -> tuple[int, int]:
+        if key.role == "projection":
+            return self.projection_size, self.hidden_size
+        columns = self.layer_input_size(key.layer) if key.role == "input" else self.state_size
+        return self.hidden_size, columns
+
+    def has_matrix(self, key: Key) -> bool:
+        return not (self.skip_input and key.layer == 0 and key.role == "input")
+
+    def has_bias(self, key: Key) -> bool:
+        return key.role in BIASES[self.bias]
+
+
+@dataclass
+class Parameters:
+    """Weights and biases of a network, or their gradients."""
+
+    weights: dict[Key, Array] = field(default_factory=dict)
+    biases: dict[Key, Array] = field(default_factory=dict)
+
+    @classmethod
+    def zeros(cls, network: Network) -> Parameters:
+        keys = network.keys()
+        return cls(
+            {key: np.zeros(network.weight_shape(key)) for key in keys if network.has_matrix(key)},
+            {key: np.zeros(network.hidden_size) for key in keys if network.has_bias(key)},
+        )
+
+
+# The flat weight buffer: all matrices, row-major, then all biases; offsets in elements.
+
+
+def flat(parameters: Parameters) -> list[Array]:
+    """All matrices and biases in the order of the buffer. The dictionaries have it already."""
+    return [*parameters.weights.values(), *parameters.biases.values()]
+
+
+def weight_offset(network: Network, key: Key) -> int:
+    """Element at which a matrix starts."""
+    weights = Parameters.zeros(network).weights
+    return sum(weights[other].size for other in list(weights)[: list(weights).index(key)])
+
+
+def bias_offset(network: Network, key: Key) -> int:
+    """Element at which a bias vector starts."""
+    parameters = Parameters.zeros(network)
+    before = list(parameters.biases).index(key) * network.hidden_size
+    return sum(matrix.size for matrix in parameters.weights.values()) + before
+
+
+def buffer_size(network: Network) -> int:
+    """Elements of the whole buffer."""
+    return sum(part.size for part in flat(Parameters.zeros(network)))
+
+
+def unpack(network: Network, buffer: Array) -> Parameters:
+    """The parameters in a flat buffer, as float64 copies."""
+    parameters, start = Parameters.zeros(network), 0
+    for part in flat(parameters):
+        part[...] = buffer[start : start + part.size].reshape(part.shape)
+        start += part.size
+    return parameters
+
+
+def pack(network: Network, parameters: Parameters) -> Array:
+    """The flat buffer (float64) of some parameters or gradients."""
+    return np.concatenate([part.ravel() for part in flat(parameters)])
