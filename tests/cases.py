@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import oracle
 import xorwow
+from storage import rounded
 
 PACKED, PADDED = "packed", "padded"
 SEQ_PACKED, SEQ_PADDED, BATCH_PADDED = "seq_packed", "seq_padded", "batch_padded"
@@ -21,7 +22,7 @@ SEQ_LAYOUTS = (SEQ_PACKED, SEQ_PADDED, BATCH_PADDED)
 STATE_POINTERS = ("hx", "cx", "hy", "cy", "dhy", "dcy", "dhx", "dcx")
 
 # Closer than this to zero, rounding may put a relu unit on the other side of its kink.
-KINK_MARGIN = {"float64": 1e-12, "float32": 1e-5, "float16": 1e-3}
+KINK_MARGIN = {"float64": 1e-12, "float32": 1e-5, "float16": 1e-3, "bfloat16": 8e-3}
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,8 @@ class Case:
                 the layouts with a descriptor per step, zeros only widen the states
     max_steps   steps of the padded tensors of the Seq API, if more than the longest sequence
     marker      padding marker of the Seq API's descriptors
+    bias        whether there is one, or which: a key of oracle_network.BIASES
+    clip        bounds, which count as float whatever the type
     """
 
     mode: str = "lstm"
@@ -40,7 +43,7 @@ class Case:
     hidden_size: int = 4
     num_layers: int = 1
     num_directions: int = 1
-    bias: bool = True
+    bias: bool | str = True
     skip_input: bool = False
     algo: str = "default"
     dtype: str = "float32"
@@ -50,6 +53,9 @@ class Case:
     null: frozenset[str] = field(default_factory=frozenset)
     dropout: float = 0.0
     seed: int = 0
+    projection_size: int = 0
+    clip: tuple[float, float] | None = None
+    vendor: str = "miopen"
 
     @property
     def is_sequence(self) -> bool:
@@ -74,11 +80,21 @@ class Case:
 
     @property
     def output_size(self) -> int:
-        return self.num_directions * self.hidden_size
+        return self.num_directions * self.network.state_size
 
     @property
     def state_shape(self) -> tuple[int, int, int]:
-        return self.num_layers * self.num_directions, self.batch, self.hidden_size
+        """Of h; of c it is the same without a projection."""
+        layers = self.num_layers * self.num_directions
+        return layers, self.batch, self.network.state_size
+
+    @property
+    def cell_shape(self) -> tuple[int, int, int]:
+        return *self.state_shape[:2], self.hidden_size
+
+    def shape_of(self, state: str) -> tuple[int, int, int]:
+        """Of hx, dcy and the like."""
+        return self.cell_shape if "c" in state else self.state_shape
 
     @property
     def network(self) -> oracle.Network:
@@ -88,8 +104,12 @@ class Case:
             self.hidden_size,
             self.num_layers,
             self.num_directions,
-            "both" if self.bias else "none",
+            self.bias if isinstance(self.bias, str) else "both" if self.bias else "none",
             self.skip_input,
+            self.projection_size,
+            self.clip and tuple(float(np.float32(bound)) for bound in self.clip),
+            idle_keeps_state=self.vendor == "cudnn",
+            vendor=self.vendor,
         )
 
 
@@ -143,18 +163,18 @@ def draw(case: Case, attempt: int = 0) -> Data:
     rng = np.random.default_rng([case.seed, attempt])
 
     def uniform(*shape: int) -> np.ndarray:
-        return rng.uniform(-1, 1, shape).astype(case.dtype)
+        return rounded(rng.uniform(-1, 1, shape), case.dtype)
 
     rows = case.steps, case.batch
     w = uniform(oracle.buffer_size(case.network)) / np.sqrt(case.hidden_size)
     return Data(
         uniform(*rows, case.input_size),
-        w.astype(case.dtype),
+        rounded(w, case.dtype),
         uniform(*case.state_shape),
-        uniform(*case.state_shape),
+        uniform(*case.cell_shape),
         uniform(*rows, case.output_size),
         uniform(*case.state_shape),
-        uniform(*case.state_shape),
+        uniform(*case.cell_shape),
     )
 
 

@@ -70,7 +70,7 @@ def set_parameters(run, parameters):
             set_one(run.handle, run.rnn, layer, x_desc, run.w_desc, w, index, desc, data)
 
 
-@pytest.mark.parametrize("role", oracle.ROLES)
+@pytest.mark.parametrize("role", ["input", "recurrent"])
 @pytest.mark.parametrize(("mode", "gate"), REACTIONS)
 def test_D1_the_gate_of_every_bias_reacts(backend, mode, gate, role):
     """keras-team/keras#8720: gates were in the wrong order, unseen with zero biases."""
@@ -83,7 +83,7 @@ def test_D1_the_gate_of_every_bias_reacts(backend, mode, gate, role):
     assert run_with(case, parameters).item() == pytest.approx(result, abs=1e-6)
 
 
-@pytest.mark.parametrize("role", oracle.ROLES)
+@pytest.mark.parametrize("role", ["input", "recurrent"])
 @pytest.mark.parametrize(("mode", "gate"), REACTIONS)
 def test_D1_the_gate_of_every_matrix_reacts(backend, mode, gate, role):
     """PaddlePaddle/Paddle#33733: weights had to be permuted for MIOpen. x = h = 1, matrix 2."""
