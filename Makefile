@@ -5,7 +5,8 @@ VENV ?= .venv
 ARGS ?=
 
 RUN := $(VENV)/bin/python
-BUILD_INPUTS := pyproject.toml setup.py $(wildcard tools/build_*.py) miopy/core/cells.py \
+BUILD_INPUTS := pyproject.toml setup.py $(wildcard tools/build_*.py) \
+                miopy/libraries.py miopy/core/cells.py \
                 $(shell find include miopy/capi -type f) \
                 $(shell find miopy/kernels -name '*.[ch]' -o -name '*.inc' ! -name cells.inc)
 C_FILES := $(shell find include miopy/capi miopy/kernels tests -name '*.[ch]' -o -name '*.cpp' \
@@ -55,7 +56,7 @@ build: $(RUN)
 	$(RUN) -m build
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info miopy/_sdk miopy/_embed_*.so
+	rm -rf $(VENV) build dist *.egg-info miopy/_sdk miopy/_embed*.so
 	rm -f miopy/backends/_host.c miopy/backends/_stepped.c miopy/backends/_*.so
 	rm -f miopy/kernels/host/cells.inc
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

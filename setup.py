@@ -13,8 +13,10 @@ from setuptools.command.build_ext import build_ext
 ROOT = Path(__file__).resolve().parent
 sys.path.insert(0, str(ROOT / "tools"))
 
-from build_abi import EMBEDDING, generate, miopen_library  # noqa: E402
+from build_abi import EMBEDDING, generate, public_libraries  # noqa: E402
 from build_sdk import miopy_sdk  # noqa: E402
+
+from miopy.libraries import LIBRARIES  # noqa: E402
 
 CARRIED = {"miopy.examples": "examples"}
 GENERATED = "build/abi"
@@ -26,7 +28,10 @@ EMBEDDING_LIBRARY = Extension(
     include_dirs=["include", "miopy/capi", GENERATED],
     extra_compile_args=["-fvisibility=hidden", "-Wall", "-Wno-unused-function"],
     extra_link_args=["-Wl,-z,nodelete", "-Wl,-Bsymbolic"],
-    depends=["include/miopen/miopen.h", "miopy/capi/state.inc", "miopy/capi/embed.inc"],
+    depends=[
+        *(f"include/{library.header}" for library in LIBRARIES.values()),
+        *("miopy/capi/start.h", "miopy/capi/state.inc", "miopy/capi/embed.inc"),
+    ],
 )
 
 
@@ -50,7 +55,7 @@ class BuildSdk(build_ext):
         super().run()
         in_place = self.inplace or self.editable_mode
         sdk = miopy_sdk(ROOT if in_place else Path(self.build_lib))
-        miopen_library(sdk, ROOT / GENERATED)
+        public_libraries(sdk, ROOT / GENERATED)
 
 
 setup(

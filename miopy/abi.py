@@ -1,6 +1,6 @@
 """C calls as calls of a dialect's Python functions of the same names.
 
-An embedding library hands over every argument as a number, or as cffi's pointer to numbers. What
+The embedding library hands over every argument as a number, or as cffi's pointer to numbers. What
 it stands for follows from the parameter's C type and from whether the Python function takes a
 parameter of that name:
 
@@ -248,8 +248,9 @@ def is_handles(ctype: Any) -> bool:
 class Failures:
     """What becomes of exceptions that leave an entry."""
 
-    def __init__(self, lib: Any, rules: Rules) -> None:
+    def __init__(self, lib: Any, set_last_error: Callable[[bytes], None], rules: Rules) -> None:
         self._lib = lib
+        self._set_last_error = set_last_error
         self._rules = rules
 
     def status_of(self, error: BaseException) -> int:
@@ -283,7 +284,7 @@ class Failures:
             message = str(error)
         else:
             message = f"{name}: {type(error).__name__}: {error}"
-        self._lib.miopy_set_last_error(message.encode("utf-8", "replace"))
+        self._set_last_error(message.encode("utf-8", "replace"))
         self._rules.log_error(message, error)
 
 
@@ -307,16 +308,18 @@ def traced(
 def bind(
     ffi: Any,
     lib: Any,
+    set_last_error: Callable[[bytes], None],
     dialect: Any,
     rules: Rules,
     prototypes: dict[str, Sequence[tuple[str, str]]],
 ) -> None:
-    """Attach an embedding library's entries to the functions of a dialect.
+    """Attach the embedding library's entries to the functions of a dialect.
 
-    dialect      has a function of each name
-    prototypes   type and name of every parameter, by function
+    set_last_error   keeps a message for the calling thread
+    dialect          has a function of each name
+    prototypes       type and name of every parameter, by function
     """
-    failures = Failures(lib, rules)
+    failures = Failures(lib, set_last_error, rules)
     unknown = int(rules.STATUS[MiopyError])
     for name, parameters in prototypes.items():
         optional = name in rules.OPTIONAL_OUTPUTS

@@ -239,7 +239,7 @@ class Library:
     miopy_interrupted = 0
     text = b""
 
-    def miopy_set_last_error(self, text: bytes) -> None:
+    def set_last_error(self, text: bytes) -> None:
         self.text = text
 
 
@@ -273,16 +273,18 @@ def test_an_exception_becomes_a_status_and_a_message(
     error: BaseException, status: int, text: str | None
 ) -> None:
     library = Library()
-    failed = Failures(library, c_calls).handler("miopenDoes")
+    failed = Failures(library, library.set_last_error, c_calls).handler("miopenDoes")
     assert failed(type(error), error, None) == status
     assert library.text.decode() == ("" if text is None else f"miopenDoes: {text}")
     assert library.miopy_interrupted == isinstance(error, KeyboardInterrupt)
 
 
 def test_a_log_that_fails_does_not_change_the_status(monkeypatch: pytest.MonkeyPatch) -> None:
+    library, error = Library(), errors.BadParam("x", "is")
+    failed = Failures(library, library.set_last_error, c_calls).handler("f")
     monkeypatch.setattr("sys.stderr", None)
-    assert Failures(Library(), c_calls).handler("f")(None, errors.BadParam("x", "is"), None) == 3
+    assert failed(None, error, None) == 3
     stream = open("/dev/null", "w")
     stream.close()
     monkeypatch.setattr("sys.stderr", stream)
-    assert Failures(Library(), c_calls).handler("f")(None, errors.BadParam("x", "is"), None) == 3
+    assert failed(None, error, None) == 3

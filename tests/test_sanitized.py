@@ -28,10 +28,9 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (package / "_sdk/lib/python.txt").symlink_to(SDK / "lib/python.txt")
     build_abi.generate(generated)
     library = package / "_sdk/lib/libMIOpen.so.1"
-    sources = [generated / "forwarders.c", *(build_abi.CAPI / name for name in build_abi.SOURCES)]
-    includes = [f"-I{folder}" for folder in (ROOT / "include", build_abi.CAPI, generated)]
-    flags = ("-std=c11", "-O1", "-fPIC", "-shared", *SANITIZE, *includes, "-pthread")
-    build("cc", *flags, *sources, "-o", library, "-ldl", cwd=folder)
+    inputs = build_abi.library_inputs("miopen", generated)
+    flags = ("-std=c11", "-O1", "-fPIC", "-shared", *SANITIZE, "-pthread")
+    build("cc", *flags, *inputs, "-o", library, "-ldl", cwd=folder)
     return library
 
 

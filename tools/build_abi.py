@@ -1,9 +1,9 @@
-"""Everything between a C caller and `miopy.abi`, generated from the header of a dialect.
+"""Everything between C callers and `miopy.abi`, generated from the headers of the dialects.
 
-    table        the struct of functions that the public and the embedding library share
-    forwarders   the public library: each function jumps through the table or says NotImplemented
-    exports      the public library's version script
-    embedding    cffi's C source of the embedding library
+    table        the struct of functions that a public and the embedding library share
+    forwarders   a public library: each function jumps through the table or says NotImplemented
+    exports      a public library's version script
+    embedding    cffi's C source of the embedding library, one for all dialects
 
 A C argument reaches Python as a number: handles and other addresses as uintptr_t, enumerators and
 bool as int. A pointer to such numbers remains one, so that Python can use it without a cast.
@@ -26,34 +26,47 @@ from cffi import FFI
 from pycparser import CParser, c_ast, c_generator
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from miopy.libraries import LIBRARIES  # noqa: E402
+
 INCLUDE = ROOT / "include"
 CAPI = ROOT / "miopy/capi"
-SOURCES = ("start.c", "find.c", "answers.c")
+SOURCES = ("start.c", "find.c", "messages.c")
 
-EMBEDDING = "_embed_miopen"
-VERSION_NODE = "MIOPEN_HIP_1"  # as in MIOpen's library, so that programs linked to it find ours
-ANSWERED_IN_C = {"miopenGetErrorString", "miopenGetVersion"}  # these work without Python
-SYSTEM_TYPES = "typedef unsigned long size_t; typedef unsigned long uint64_t; typedef _Bool bool;"
+EMBEDDING = "_embed"
+SYSTEM_TYPES = (
+    "typedef unsigned long size_t; typedef unsigned long uint64_t; typedef unsigned uint32_t;"
+    "typedef int int32_t; typedef _Bool bool;"
+)
 
-# What embed.c offers to Python besides the calls, see there.
+# What the embedding library offers to Python besides the calls, see state.inc.
 EMBEDDED_STATE = """
 extern int miopy_closed;
 extern int miopy_interrupted;
 extern char miopy_failure[1024];
-void miopy_set_last_error(const char *text);
 """
+BIND = "void miopy_bind(const char *dialect);"
 STARTUP = """
+from importlib import import_module
 from {embedding} import ffi, lib
 
-try:
-    from miopy import abi, miopen
-    from miopy.dialects.miopen import c_calls
+PROTOTYPES = {prototypes!r}
 
-    abi.bind(ffi, lib, miopen, c_calls, {prototypes!r})
-    failure = b""
-except BaseException as error:
-    failure = f"{{type(error).__name__}}: {{error}}".encode("utf-8", "replace")[:1000]
-ffi.memmove(lib.miopy_failure, failure + b"\\0", len(failure) + 1)
+@ffi.def_extern()
+def miopy_bind(dialect):
+    try:
+        from miopy import abi
+
+        name = ffi.string(dialect).decode()
+        functions = import_module(f"miopy.dialects.{{name}}")
+        rules = import_module(f"miopy.dialects.{{name}}.c_calls")
+        set_last_error = getattr(lib, f"set_last_error_of_{{name}}")
+        abi.bind(ffi, lib, set_last_error, functions, rules, PROTOTYPES[name])
+        failure = b""
+    except BaseException as error:
+        failure = f"{{type(error).__name__}}: {{error}}".encode("utf-8", "replace")[:1000]
+    ffi.memmove(lib.miopy_failure, failure + b"\\0", len(failure) + 1)
 """
 
 
@@ -111,24 +124,24 @@ def preprocessed(header: str) -> str:
 
 
 class Api:
-    """The functions of miopen.h and unimplemented.h; `types` is the C text of miopen.h's types."""
+    """What a library declares: the functions of its header and of those that it includes; `types`
+    is the C text of its header's types."""
 
-    def __init__(self) -> None:
+    def __init__(self, dialect: str) -> None:
+        self.dialect, self.library = dialect, LIBRARIES[dialect]
         self._generator = c_generator.CGenerator()
         self.functions: list[Function] = []
-        self.statuses: list[str] = []
         types = []
-        for node in CParser().parse(SYSTEM_TYPES + "\n" + preprocessed("miopen/miopen.h")).ext:
-            name = Path(node.coord.file).name
+        for node in CParser().parse(SYSTEM_TYPES + "\n" + preprocessed(self.library.header)).ext:
+            own = Path(node.coord.file).name == Path(self.library.header).name
             if isinstance(node, c_ast.Decl) and isinstance(node.type, c_ast.FuncDecl):
-                self.functions.append(self._function(node, name == "miopen.h"))
-            elif name == "miopen.h":
+                self.functions.append(self._function(node, own))
+            elif own:
                 types.append(self._generator.visit(node) + ";")
-                if node.name == "miopenStatus_t":
-                    self.statuses = [each.name for each in node.type.type.values.enumerators]
         self.types = "\n".join(types)
         self._ffi = FFI()
         self._ffi.cdef(self.types)
+        self.status_type, self.statuses = self._statuses()
 
     def _function(self, node: c_ast.Decl, implemented: bool) -> Function:
         returns = self._generator.visit(node).partition(node.name)[0].strip()
@@ -140,14 +153,26 @@ class Api:
             parameters.append(Parameter(kind, name))
         return Function(returns, node.name, parameters, implemented)
 
+    def _statuses(self) -> tuple[str, dict[int, str]]:
+        """The enumeration of statuses, and the first name of each value."""
+        for name in self._ffi.list_types()[0]:
+            ctype = self._ffi.typeof(name)
+            if ctype.kind == "enum" and self.library.not_initialized in ctype.relements:
+                return name, ctype.elements
+        raise ValueError(f"{self.library.header} has no {self.library.not_initialized}")
+
     @property
     def calls(self) -> list[Function]:
         """The functions that Python answers."""
-        return [
+        calls = [
             function
             for function in self.functions
-            if function.implemented and function.name not in ANSWERED_IN_C
+            if function.implemented and function.name not in self.library.answered_in_c
         ]
+        for function in calls:
+            if function.returns != self.status_type:
+                raise ValueError(f"{function.name} gives no status: answer it in C")
+        return calls
 
     def carrier(self, kind: str) -> str:
         """The C type as which an argument reaches Python."""
@@ -156,52 +181,68 @@ class Api:
             return f"{number_type(ctype.item)} *"
         return "int" if ctype.cname == "_Bool" else number_type(ctype)
 
+    def _rows(self) -> str:
+        return "\n".join(f"    {each.prototype(f'(*{each.name})')};" for each in self.calls)
+
+    @property
+    def table_number(self) -> str:
+        """What tells tables of different builds apart."""
+        text = self._rows() + (CAPI / "start.h").read_text()
+        return f"{zlib.crc32(text.encode()):#x}u"
+
     def table(self) -> str:
-        """The shared struct. Its number tells libraries of different builds apart."""
-        rows = [f"    {function.prototype(f'(*{function.name})')};" for function in self.calls]
-        body = "\n".join(rows)
-        number = zlib.crc32((body + (CAPI / "start.h").read_text()).encode())
+        """The shared struct."""
         return (
-            "#include <miopen/miopen.h>\n"
-            f"#define MIOPY_TABLE_NUMBER {number:#x}u\n"
-            "struct miopy_table {\n"
-            "    const char *(*last_error)(void);\n"
-            "    void (*set_last_error)(const char *text);\n"
-            f"{body}\n}};\n"
+            f'#include "start.h"\n#include <{self.library.header}>\n'
+            f"struct {self.dialect}_table {{\n    struct miopy_table errors;\n{self._rows()}\n}};\n"
         )
 
     def forwarders(self) -> str:
-        parts = ['#include "table.h"', '#include "start.h"', self._error_string()]
+        parts = ['#include "table.h"', self._identity(), self._status_name()]
         for function in self.functions:
-            if function.name in ANSWERED_IN_C:
+            if function.name in self.library.answered_in_c:
                 continue
             if function.implemented:
                 body = (
-                    "    const struct miopy_table *table = miopy_table();\n"
+                    f"    const struct {self.dialect}_table *table = (const void *)miopy_table();\n"
                     f"    return table ? table->{function.name}({function.arguments})"
-                    " : miopenStatusNotInitialized;\n"
+                    f" : {self.library.not_initialized};\n"
                 )
             else:
-                body = f'    return miopy_not_implemented("{function.name}");\n'
+                body = (
+                    f'    miopy_not_implemented("{function.name}");\n'
+                    f"    return {self.library.not_implemented};\n"
+                )
             parts.append(f"{function.prototype(function.name)}\n{{\n{body}}}")
         return "\n".join(parts) + "\n"
 
-    def _error_string(self) -> str:
-        cases = [f'    case {status}:\n        return "{status}";' for status in self.statuses]
+    def _identity(self) -> str:
+        texts = (self.library.message_prefix, *self.library.log_level)
+        fields = [f'"{self.dialect}"', self.table_number, *(f'"{text}"' for text in texts)]
+        return f"const struct miopy_library miopy_library = {{{', '.join(fields)}}};"
+
+    def _status_name(self) -> str:
+        cases = [
+            f'    case {value}:\n        return "{name}";' for value, name in self.statuses.items()
+        ]
         return (
-            "const char *miopenGetErrorString(miopenStatus_t error)\n{\n"
-            "    switch ((int)error) {\n" + "\n".join(cases) + "\n    }\n"
-            '    return "Unknown error status";\n}'
+            "const char *miopy_status_name(int status)\n{\n"
+            "    switch (status) {\n" + "\n".join(cases) + "\n    }\n    return 0;\n}"
         )
 
     def exports(self) -> str:
         names = "".join(f"    {function.name};\n" for function in self.functions)
-        return (
-            f"{VERSION_NODE} {{\nglobal:\n{names}local:\n    *;\n}};\n"
-            "MIOPY_1 {\nglobal:\n    miopyGetLastError;\n};\n"
-        )
+        text = f"{self.library.version_node} {{\nglobal:\n{names}local:\n    *;\n}};\n"
+        if self.library.additions:
+            added = "".join(f"    {name};\n" for name in self.library.additions)
+            text += f"MIOPY_1 {{\nglobal:\n{added}}};\n"
+        return text
 
-    def _callbacks(self) -> str:
+    def prototypes(self) -> dict[str, list[tuple[str, str]]]:
+        """Type and name of every parameter, for `miopy.abi`."""
+        return {call.name: [(kind, name) for kind, name in call.parameters] for call in self.calls}
+
+    def callbacks(self) -> str:
         """One function per call, all of whose arguments are numbers; cffi makes them."""
         lines = []
         for function in self.calls:
@@ -209,57 +250,73 @@ class Api:
             lines.append(f"int py_{function.name}({', '.join(kinds)});")
         return "\n".join(lines)
 
-    def _entries(self) -> str:
+    def entries(self) -> str:
         """What the table points to: the header's signatures, which call the functions above."""
-        parts = []
+        parts = [f"LAST_ERROR_OF({self.dialect})"]
         for function in self.calls:
             numbers = ", ".join(
                 f"({self.carrier(kind)}){name}" for kind, name in function.parameters
             )
-            down = "Success" if "Destroy" in function.name else "NotInitialized"
+            down = "0" if "Destroy" in function.name else self.library.not_initialized
             parts.append(
                 f"static {function.prototype(f'call_{function.name}')}\n{{\n"
-                f"    return is_closed() ? miopenStatus{down}\n"
-                f"        : finished(py_{function.name}({numbers}));\n}}"
+                f"    return ({self.status_type})(is_closed() ? {down}\n"
+                f"        : finished(py_{function.name}({numbers})));\n}}"
             )
+        errors = f"{{last_error_of_{self.dialect}, set_last_error_of_{self.dialect}}}"
         rows = "\n".join(f"    call_{function.name}," for function in self.calls)
-        parts.append(
-            "static const struct miopy_table the_table = {\n"
-            f"    last_error,\n    miopy_set_last_error,\n{rows}\n}};"
-        )
+        table = f"static const struct {self.dialect}_table table_of_{self.dialect}"
+        parts.append(f"{table} = {{\n    {errors},\n{rows}\n}};")
         return "\n".join(parts)
 
-    def embedding(self, path: Path) -> None:
-        """Write the C source of the embedding library."""
-        prototypes = {
-            function.name: [tuple(parameter) for parameter in function.parameters]
-            for function in self.calls
-        }
-        ffi = FFI()
-        ffi.cdef(self.types + EMBEDDED_STATE)
-        ffi.embedding_api(self._callbacks())
-        before, after = '#include "state.inc"', '#include "embed.inc"'
-        source = ["#include <stdint.h>", '#include "table.h"', self._callbacks()]
-        source += [before, self._entries(), after]
-        ffi.set_source(EMBEDDING, "\n".join(source))
-        ffi.embedding_init_code(STARTUP.format(embedding=EMBEDDING, prototypes=prototypes))
-        ffi.emit_c_code(str(path))
+    def half(self) -> str:
+        """The dialect's row of the embedding library's list."""
+        return f'    {{"{self.dialect}", {self.table_number}, &table_of_{self.dialect}.errors, 0}},'
+
+
+def write_embedding(apis: list[Api], path: Path) -> None:
+    """Write the C source of the embedding library."""
+    ffi = FFI()
+    state = [f"void set_last_error_of_{api.dialect}(const char *text);" for api in apis]
+    ffi.cdef("\n".join([*(api.types for api in apis), EMBEDDED_STATE, *state]))
+    callbacks = "\n".join([BIND, *(api.callbacks() for api in apis)])
+    ffi.embedding_api(callbacks)
+    source = ["#include <stdint.h>", *(f'#include "{api.dialect}/table.h"' for api in apis)]
+    source += [callbacks, '#include "state.inc"', *(api.entries() for api in apis)]
+    source += ["static struct half halves[] = {", *(api.half() for api in apis), "};"]
+    source += ['#include "embed.inc"']
+    ffi.set_source(EMBEDDING, "\n".join(source))
+    prototypes = {api.dialect: api.prototypes() for api in apis}
+    ffi.embedding_init_code(STARTUP.format(embedding=EMBEDDING, prototypes=prototypes))
+    ffi.emit_c_code(str(path))
 
 
 def generate(folder: Path) -> None:
-    """Write table.h, forwarders.c, exports.map and the embedding library's source."""
-    folder.mkdir(parents=True, exist_ok=True)
-    api = Api()
-    (folder / "table.h").write_text(api.table())
-    (folder / "forwarders.c").write_text(api.forwarders())
-    (folder / "exports.map").write_text(api.exports())
-    api.embedding(folder / f"{EMBEDDING}.c")
+    """Write <dialect>/table.h, forwarders.c and exports.map, and the embedding library's source."""
+    apis = [Api(dialect) for dialect in LIBRARIES]
+    for api in apis:
+        own = folder / api.dialect
+        own.mkdir(parents=True, exist_ok=True)
+        (own / "table.h").write_text(api.table())
+        (own / "forwarders.c").write_text(api.forwarders())
+        (own / "exports.map").write_text(api.exports())
+    write_embedding(apis, folder / f"{EMBEDDING}.c")
 
 
-def miopen_library(sdk: Path, generated: Path) -> None:
-    """Build libMIOpen into an SDK, and note the Python that it is built for."""
-    sources = [generated / "forwarders.c", *(CAPI / name for name in SOURCES)]
-    flags = (f"-I{CAPI}", f"-I{generated}", "-Wno-unused-parameter")
-    link_library(sdk / "lib/libMIOpen.so.1", sources, generated / "exports.map", *flags)
+def library_inputs(dialect: str, generated: Path) -> list[str]:
+    """A compiler's arguments for a public library: its sources and where their headers are."""
+    own = generated / dialect
+    sources = [own / "forwarders.c", *(CAPI / name for name in SOURCES)]
+    sources += CAPI.glob(f"{dialect}.c")
+    return [f"-I{INCLUDE}", f"-I{CAPI}", f"-I{own}", *map(str, sources)]
+
+
+def public_libraries(sdk: Path, generated: Path) -> None:
+    """Build the libraries of all dialects into an SDK, and note the Python that it is built for."""
+    for dialect, library in LIBRARIES.items():
+        inputs = library_inputs(dialect, generated)
+        for name in library.files:
+            exports = generated / dialect / "exports.map"
+            link_library(sdk / name, inputs, exports, "-Wno-unused-parameter")
     version = ".".join(map(str, sys.version_info[:2]))
     (sdk / "lib/python.txt").write_text(f"{version}\n{sys.executable}\n")

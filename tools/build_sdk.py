@@ -1,7 +1,7 @@
 """The part of the SDK that is plain C: headers, the HIP library, CMake and pkg-config files.
 
 An SDK is a folder with `include` and `lib` that can be moved as a whole: no file of it knows where
-it lies. libMIOpen is added to it by the build of the ABI.
+it lies. The libraries of the dialects are added to it by the build of the ABI.
 """
 
 from __future__ import annotations
@@ -40,17 +40,17 @@ def fill_template(template: Path, destination: Path, version: str) -> None:
     destination.write_text(template.read_text().replace("@VERSION@", version))
 
 
-def link_library(library: Path, sources: list[Path], version_script: Path, *flags: str) -> None:
+def link_library(library: Path, inputs: list[str], version_script: Path, *flags: str) -> None:
     """Compile a shared library, and copy it to its name without version, which linkers look for.
 
     library   .../lib<name>.so.<version>, whose file name becomes the SONAME
+    inputs    sources and folders of headers, as a compiler's arguments
 
     A copy and not a link: wheels hold no links.
     """
     library.parent.mkdir(parents=True, exist_ok=True)
     compiler = shlex.split(os.environ.get("CC", "cc"))
     names = (f"-Wl,-soname,{library.name}", f"-Wl,--version-script={version_script}")
-    inputs = (f"-I{INCLUDE}", *map(str, sources))
     subprocess.run(
         [*compiler, *C_FLAGS, *flags, *inputs, *LINK_FLAGS, *names, "-o", str(library)], check=True
     )
@@ -62,7 +62,8 @@ def miopy_sdk(build_dir: Path) -> Path:
     sdk = build_dir / "miopy/_sdk"
     shutil.rmtree(sdk / "include", ignore_errors=True)  # a removed header must not live on
     shutil.copytree(INCLUDE, sdk / "include")
-    link_library(sdk / "lib" / HIP_LIBRARY, [*HIP_SOURCES], CAPI / "hip/exports.map")
+    hip = [f"-I{INCLUDE}", *map(str, HIP_SOURCES)]
+    link_library(sdk / "lib" / HIP_LIBRARY, hip, CAPI / "hip/exports.map")
 
     versions = {
         "hip": header_version(INCLUDE / "hip/hip_version.h", "HIP"),

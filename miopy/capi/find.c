@@ -18,7 +18,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define EMBEDDING "_embed_miopen.cpython-"
+#define EMBEDDING "_embed.cpython-"
 #define NOTE "_sdk/lib/python.txt" /* version and interpreter, a line each */
 
 int miopy_fail(char *why, size_t room, const char *format, ...)
@@ -124,7 +124,7 @@ static void choose_version(struct place *place)
     }
 }
 
-/* "3.11" of "_embed_miopen.cpython-311-x86_64-linux-gnu.so", "" of other names. */
+/* "3.11" of "_embed.cpython-311-x86_64-linux-gnu.so", "" of other names. */
 static void version_of(const char *name, char *version, size_t room)
 {
     version[0] = 0;

@@ -1,8 +1,7 @@
-/* start.c: starts Python on the first call of the public library, whichever thread makes it. */
+/* start.c: starts Python on the first call of a public library, whichever thread makes it. */
 #define _GNU_SOURCE
 #include "start.h"
 #include "find.h"
-#include "table.h"
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -24,7 +23,7 @@ static const struct miopy_table *start_once(char *why, size_t room)
         miopy_fail(why, room, "%s", dlerror());
         return NULL;
     }
-    return start(MIOPY_TABLE_NUMBER, place.interpreter, place.site, why, room);
+    return start(&miopy_library, place.interpreter, place.site, why, room);
 }
 
 static const struct miopy_table *start_locked(void)
