@@ -8,13 +8,15 @@ import sys
 from pathlib import Path
 
 from . import __version__, get_sdk
+from .libraries import LIBRARIES
 
 
-def answers(sdk: Path) -> dict[str, str]:
+def answers(sdk: Path, dialect: str = "miopen") -> dict[str, str]:
     """Option and answer. Flags are quoted for a shell, folders are as they are."""
-    include, library = sdk / "include", sdk / "lib"
-    cflags = [f"-I{include}", "-D__HIP_PLATFORM_AMD__=1"]
-    libs = [f"-L{library}", f"-Wl,-rpath,{library}", "-lMIOpen", "-lamdhip64"]
+    include, library, asked = sdk / "include", sdk / "lib", LIBRARIES[dialect]
+    cflags = [f"-I{include}", *asked.compile_flags]
+    names = [f"-l{name}" for name in (asked.link_name, *asked.link_with)]
+    libs = [f"-L{library}", f"-Wl,-rpath,{library}", *names]
     return {
         "prefix": str(sdk),
         "cflags": shlex.join(cflags),
@@ -44,11 +46,17 @@ def main(arguments: list[str] | None = None) -> int:
         parser.add_argument(
             f"--{option}", dest="asked", action="append_const", const=option, help=text
         )
-    asked = parser.parse_args(arguments).asked
-    if not asked:
+    parser.add_argument(
+        "--dialect",
+        choices=LIBRARIES,
+        default="miopen",
+        help="whose library the flags are for (%(default)s)",
+    )
+    options = parser.parse_args(arguments)
+    if not options.asked:
         parser.error(f"ask for some of --{', --'.join(HELP)}")
-    found = answers(Path(get_sdk()))
-    print(*(found[option] for option in asked))
+    found = answers(Path(get_sdk()), options.dialect)
+    print(*(found[option] for option in options.asked))
     return 0
 
 

@@ -7,6 +7,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import miopy
@@ -48,12 +49,17 @@ def build(tool: str, *arguments: str | Path, cwd: Path, **environment: str) -> s
     return run_well(path, *arguments, cwd=cwd, PATH=TOOLS, **environment)
 
 
-def compile_client(name: str, folder: Path, sdk: Path = SDK) -> Path:
+def compile_client(
+    name: str, folder: Path, sdk: Path = SDK, dialects: Sequence[str] = ("miopen",)
+) -> Path:
     """Build one source of `tests/c` with the flags of miopy-config; gives the program."""
     source = SOURCES / name
-    answers = config_command.answers(sdk)
     program = folder / source.stem
-    cflags, libs = shlex.split(answers["cflags"]), shlex.split(answers["libs"])
+    answers = [config_command.answers(sdk, dialect) for dialect in dialects]
+    cflags, libs = (
+        [flag for answer in answers for flag in shlex.split(answer[option])]
+        for option in ("cflags", "libs")
+    )
     build(*STANDARDS[source.suffix], *FLAGS, *cflags, source, "-o", program, *libs, cwd=folder)
     return program
 

@@ -63,7 +63,14 @@ def test_config_quotes_flags_for_a_shell() -> None:
     assert answers["libdir"] == f"{sdk}/lib"
 
 
-@pytest.mark.parametrize("options", [[], ["--flags"]])
+def test_config_tells_the_flags_of_a_dialect(capsys: pytest.CaptureFixture[str]) -> None:
+    assert ask(capsys, "--dialect", "miopen", "--libs") == ask(capsys, "--libs")
+    assert ask(capsys, "--dialect", "cudnn", "--cflags") == shlex.join([f"-I{SDK / 'include'}"])
+    libs = shlex.split(ask(capsys, "--dialect", "cudnn", "--libs"))
+    assert libs == [f"-L{SDK / 'lib'}", f"-Wl,-rpath,{SDK / 'lib'}", "-lcudnn_rnn"]
+
+
+@pytest.mark.parametrize("options", [[], ["--flags"], ["--dialect", "cudnn"], ["--dialect", "x"]])
 def test_config_refuses_other_questions(
     options: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
