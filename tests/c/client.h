@@ -1,39 +1,15 @@
-/* What the MIOpen clients share: memory filled with numbers, descriptors in one call, and a dump of
- * results for comparison with the same calls made from Python. Any failure ends the program. */
+/* What the MIOpen clients share: device memory filled with numbers, descriptors in one call, and a
+ * dump of device memory. Any failure ends the program. */
 
 #ifndef TESTS_CLIENT_H
 #define TESTS_CLIENT_H
 
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <hip/hip_runtime_api.h>
 #include <miopen/miopen.h>
 
-#include "check.h"
-
-#define MUST(call)                                                     \
-    do {                                                               \
-        int must_status = (int)(call);                                 \
-        if (must_status) {                                             \
-            report_failure(__FILE__, __LINE__, #call, must_status, 0); \
-            exit(2);                                                   \
-        }                                                              \
-    } while (0)
-
-/* Where dump() writes; opened by main from its argument. */
-static FILE *results;
-
-static inline void open_results(int argc, char **argv)
-{
-    results = argc == 2 ? fopen(argv[1], "wb") : NULL;
-    if (!results) {
-        fprintf(stderr, "usage: %s FILE\n", argv[0]);
-        exit(2);
-    }
-}
+#include "results.h"
 
 /* Device memory of `nbytes`, zeroed; at least one byte, so that it is never NULL. */
 static inline void *device_zeros(size_t nbytes)
@@ -42,18 +18,6 @@ static inline void *device_zeros(size_t nbytes)
     MUST(hipMalloc(&pointer, nbytes ? nbytes : 1));
     MUST(hipMemset(pointer, 0, nbytes));
     return pointer;
-}
-
-/* `count` floats in host memory from -scale to scale, always the same. */
-static inline float *host_floats(size_t count, float scale)
-{
-    static uint32_t state = 1;
-    float *values = (float *)malloc(count * sizeof *values);
-    for (size_t i = 0; i < count; i++) {
-        state = state * 1664525u + 1013904223u;
-        values[i] = scale * ((float)(state >> 8) / 8388608.0f - 1.0f);
-    }
-    return values;
 }
 
 static inline float *device_floats(size_t count, float scale)
@@ -65,13 +29,12 @@ static inline float *device_floats(size_t count, float scale)
     return pointer;
 }
 
-/* A name, a number of bytes, and the bytes, which are in device memory. */
+/* Bytes of device memory as a result. */
 static inline void dump(const char *name, const void *pointer, size_t nbytes)
 {
     void *bytes = malloc(nbytes ? nbytes : 1);
     MUST(hipMemcpy(bytes, pointer, nbytes, hipMemcpyDeviceToHost));
-    fprintf(results, "%s %zu\n", name, nbytes);
-    fwrite(bytes, 1, nbytes, results);
+    write_result(name, bytes, nbytes);
     free(bytes);
 }
 
