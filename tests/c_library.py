@@ -1,4 +1,4 @@
-"""libMIOpen through ctypes, with argument types from the facts about MIOpen's API."""
+"""The C libraries through ctypes, with argument types from the facts about the vendors' APIs."""
 
 from __future__ import annotations
 
@@ -9,9 +9,14 @@ from typing import Any
 
 from clients import SDK
 
-FACTS = json.loads((Path(__file__).parent / "data/miopen_api.json").read_text())
+DATA = Path(__file__).parent / "data"
+FACTS = json.loads((DATA / "miopen_api.json").read_text())
+CUDNN_FACTS = json.loads((DATA / "cudnn_api.json").read_text())
 LIBRARY = SDK / "lib/libMIOpen.so.1"
+CUDNN_LIBRARY = SDK / "lib/libcudnn_rnn.so.9"
 NUMBERS = {
+    "int32_t": ctypes.c_int32,
+    "uint32_t": ctypes.c_uint32,
     "int": ctypes.c_int,
     "unsigned": ctypes.c_uint,
     "unsigned int": ctypes.c_uint,
@@ -29,17 +34,30 @@ NOT_IMPLEMENTED, UNKNOWN_ERROR = 6, 7
 def argument_type(kind: str) -> Any:
     """Enumerators are integers; pointers, handles and functions are addresses."""
     bare = kind.removeprefix("const ")
-    if bare in FACTS["enums"]:
+    if bare in FACTS["enums"] or bare in CUDNN_FACTS["enums"]:
         return ctypes.c_uint if bare == "miopenTensorArgumentId_t" else ctypes.c_int
     return NUMBERS.get(bare, ctypes.c_void_p)
 
 
 def load(path: Path = LIBRARY) -> ctypes.CDLL:
-    library = ctypes.CDLL(str(path))
-    for name, (_, parameters) in FACTS["functions"].items():
-        getattr(library, name).argtypes = [argument_type(kind) for kind in parameters]
+    library = load_typed(path, FACTS)
     library.miopenGetErrorString.restype = ctypes.c_char_p
     library.miopyGetLastError.restype = ctypes.c_char_p
+    return library
+
+
+def load_cudnn(path: Path = CUDNN_LIBRARY) -> ctypes.CDLL:
+    library = load_typed(path, CUDNN_FACTS)
+    library.cudnnGetErrorString.restype = ctypes.c_char_p
+    library.cudnnGetVersion.restype = ctypes.c_size_t
+    library.cudnnGetLastErrorString.restype = None
+    return library
+
+
+def load_typed(path: Path, facts: dict[str, Any]) -> ctypes.CDLL:
+    library = ctypes.CDLL(str(path))
+    for name, (_, parameters) in facts["functions"].items():
+        getattr(library, name).argtypes = [argument_type(kind) for kind in parameters]
     return library
 
 

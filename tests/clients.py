@@ -10,6 +10,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
+
 import miopy
 from miopy import config_command
 
@@ -72,3 +74,28 @@ def make_client(name: str, folder: Path, question: str, **environment: str) -> P
     (folder / "Makefile").write_text(rule)
     build("make", cwd=folder, **environment)
     return folder / source.stem
+
+
+class Dump:
+    """What a client wrote, read in the order of writing."""
+
+    def __init__(self, program: Path):
+        path = program.with_suffix(".dump")
+        self.printed = run_well(program, path, cwd=program.parent)
+        self.rest = path.read_bytes()
+
+    def next(self, name: str) -> np.ndarray:
+        """The bytes of the next dump, which must be of that name."""
+        head, _, rest = self.rest.partition(b"\n")
+        found, nbytes = head.decode().split()
+        assert found == name
+        self.rest = rest[int(nbytes) :]
+        return np.frombuffer(rest[: int(nbytes)], np.uint8).copy()
+
+    def floats(self, name: str) -> np.ndarray:
+        return self.next(name).view(np.float32)
+
+    def expect(self, **arrays: np.ndarray) -> None:
+        """The next dumps are these arrays, bit for bit."""
+        for name, array in arrays.items():
+            np.testing.assert_array_equal(self.next(name), array.view(np.uint8).ravel(), name)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from clients import compile_client, run, run_well
+from clients import Dump, compile_client, run, run_well
 
 from miopy import miopen as mi
 
@@ -39,31 +39,6 @@ def test_the_benchmark_says_what_failed(folder: Path) -> None:
     program = compile_client("rnn_benchmark.cpp", folder)
     done = run(program, "1", "elman", "8", "2", "3", cwd=folder)
     assert (done.returncode, done.stderr) == (1, "rnn_benchmark: there is no mode elman\n")
-
-
-class Dump:
-    """What a client wrote, read in the order of writing."""
-
-    def __init__(self, program: Path):
-        path = program.with_suffix(".dump")
-        self.printed = run_well(program, path, cwd=program.parent)
-        self.rest = path.read_bytes()
-
-    def next(self, name: str) -> np.ndarray:
-        """The bytes of the next dump, which must be of that name."""
-        head, _, rest = self.rest.partition(b"\n")
-        found, nbytes = head.decode().split()
-        assert found == name
-        self.rest = rest[int(nbytes) :]
-        return np.frombuffer(rest[: int(nbytes)], np.uint8).copy()
-
-    def floats(self, name: str) -> np.ndarray:
-        return self.next(name).view(np.float32)
-
-    def expect(self, **arrays: np.ndarray) -> None:
-        """The next dumps are these arrays, bit for bit."""
-        for name, array in arrays.items():
-            np.testing.assert_array_equal(self.next(name), array.view(np.uint8).ravel(), name)
 
 
 def describe(*dims: int) -> Any:
