@@ -125,16 +125,9 @@ typedef enum {
     CUDNN_DATA_HALF = 2,
     CUDNN_DATA_INT8 = 3,
     CUDNN_DATA_INT32 = 4,
-    CUDNN_DATA_INT8x4 = 5,
     CUDNN_DATA_UINT8 = 6,
-    CUDNN_DATA_UINT8x4 = 7,
-    CUDNN_DATA_INT8x32 = 8,
     CUDNN_DATA_BFLOAT16 = 9,
-    CUDNN_DATA_INT64 = 10,
-    CUDNN_DATA_BOOLEAN = 11,
-    CUDNN_DATA_FP8_E4M3 = 12,
-    CUDNN_DATA_FP8_E5M2 = 13,
-    CUDNN_DATA_FAST_FLOAT_FOR_FP8 = 14
+    CUDNN_DATA_INT64 = 10
 } cudnnDataType_t;
 
 /* Order of the axes in memory, slowest first. */
@@ -205,6 +198,14 @@ typedef enum { CUDNN_WGRAD_MODE_ADD = 0, CUDNN_WGRAD_MODE_SET = 1 } cudnnWgradMo
  * different lengths may be padded. */
 #define CUDNN_RNN_PADDED_IO_DISABLED 0
 #define CUDNN_RNN_PADDED_IO_ENABLED (1U << 0)
+typedef unsigned cudnnRNNPaddingMode_t;
+
+/* The most dimensions that a tensor or a filter may have. */
+#define CUDNN_DIM_MAX 8
+
+/* The kind of a status and its details. */
+#define CUDNN_STATUS_CATEGORY(full_error_code) ((full_error_code) / 1000 * 1000)
+#define CUDNN_STATUS_SPECIFIC_ERROR(full_error_code) ((full_error_code) % 1000)
 
 /* ---- Handle ------------------------------------------------------------------------------- */
 
@@ -466,6 +467,8 @@ cudnnSetRNNDescriptor_v6(cudnnHandle_t handle, cudnnRNNDescriptor_t rnnDesc, con
                          const int numLayers, cudnnDropoutDescriptor_t dropoutDesc,
                          cudnnRNNInputMode_t inputMode, cudnnDirectionMode_t direction,
                          cudnnRNNMode_t cellMode, cudnnRNNAlgo_t algo, cudnnDataType_t mathPrec);
+
+/* Each pointer may be NULL; the same for cudnnRNNGetClip. */
 CUDNN_EXPORT cudnnStatus_t cudnnGetRNNDescriptor(cudnnHandle_t handle, cudnnRNNDescriptor_t rnnDesc,
                                                  int *hiddenSize, int *numLayers,
                                                  cudnnDropoutDescriptor_t *dropoutDesc,

@@ -10,15 +10,14 @@ All are read once, when Python starts.
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import inspect
 import os
 import sys
-import traceback
 from collections.abc import Callable, Sequence
-from typing import Any, TextIO
+from typing import Any
 
+from ...calls import logs
 from . import types
 from .driver import COMMANDS
 from .entry import STATUS as STATUS
@@ -54,20 +53,13 @@ CALLS_ARE_LOGGED = _is_on("MIOPEN_ENABLE_LOGGING")
 COMMANDS_ARE_LOGGED = _is_on("MIOPEN_ENABLE_LOGGING_CMD")
 
 
-def _say(text: str, stream: TextIO | None) -> None:
-    """Print; a stream that is missing or closed must not make the call fail."""
-    if stream is not None:
-        with contextlib.suppress(OSError, ValueError):
-            print(text, file=stream, flush=True)
-
-
 def log_error(message: str, error: BaseException) -> None:
     """Say what was wrong, as MIOpen does for every call that fails."""
     if LEVEL == QUIET:
         return
     if LEVEL >= TRACEBACKS:
-        message += "\n" + "".join(traceback.format_exception(error)).rstrip()
-    _say(f"MIOpen Error: {message}", sys.stderr)
+        message = logs.with_traceback(message, error)
+    logs.say(f"MIOpen Error: {message}", sys.stderr)
 
 
 @entry
@@ -99,8 +91,8 @@ def for_c(function: Callable[..., Any]) -> Callable[..., Any]:
     def wrapper(*arguments: Any) -> Any:
         result = function(*arguments)
         line = f"./bin/MIOpenDriver {command(signature.bind(*arguments).arguments)}"
-        _say(line, sys.stdout)
-        _say(f"MIOpen(HIP): Command [{kind}] {line}", sys.stderr)
+        logs.say(line, sys.stdout)
+        logs.say(f"MIOpen(HIP): Command [{kind}] {line}", sys.stderr)
         return result
 
     return wrapper
@@ -110,25 +102,4 @@ def tracer(name: str, parameters: Sequence[tuple[str, str]]) -> Callable[..., No
     """What logs a call and its numbers; None if calls are not logged."""
     if not CALLS_ARE_LOGGED:
         return None
-    kinds = ", ".join(kind for kind, _ in parameters)
-    head = f"MIOpen(HIP): miopenStatus_t {name}({kinds}){{"
-
-    def trace(*numbers: Any) -> None:
-        lines = [
-            f"{parameter} = {_shown(kind, number)}"
-            for (kind, parameter), number in zip(parameters, numbers, strict=True)
-        ]
-        _say("\n".join([head, *lines, "}"]), sys.stderr)
-
-    return trace
-
-
-def _shown(kind: str, number: Any) -> str:
-    """Enumerators by name, pointers and handles as addresses."""
-    kind = kind.removeprefix("const ")
-    enumeration = getattr(types, kind, None)
-    if enumeration is not None:
-        return next((each.name for each in enumeration if each == number), str(number))
-    if kind in ("int", "size_t", "float", "unsigned long long"):
-        return str(number)
-    return str(bool(number)).lower() if kind == "bool" else hex(number)
+    return logs.tracer(f"MIOpen(HIP): miopenStatus_t {name}", parameters, types)
