@@ -481,6 +481,7 @@ cudnnGetRNNDescriptor_v6(cudnnHandle_t handle, cudnnRNNDescriptor_t rnnDesc, int
                          int *numLayers, cudnnDropoutDescriptor_t *dropoutDesc,
                          cudnnRNNInputMode_t *inputMode, cudnnDirectionMode_t *direction,
                          cudnnRNNMode_t *cellMode, cudnnRNNAlgo_t *algo, cudnnDataType_t *mathPrec);
+
 CUDNN_EXPORT cudnnStatus_t cudnnSetRNNMatrixMathType(cudnnRNNDescriptor_t rnnDesc,
                                                      cudnnMathType_t mType);
 CUDNN_EXPORT cudnnStatus_t cudnnGetRNNMatrixMathType(cudnnRNNDescriptor_t rnnDesc,

@@ -57,7 +57,9 @@ def report() -> dict[str, str]:
     for backend in NAMES:
         lines[f"backend {backend}"] = _attempt(_backend, backend)
     settings = {
-        key: value for key, value in os.environ.items() if key.startswith(("MIOPY_", "MIOPEN_"))
+        key: value
+        for key, value in os.environ.items()
+        if key.startswith(("MIOPY_", "MIOPEN_", "CUDNN_"))
     }
     return lines | dict(sorted(settings.items()))
 

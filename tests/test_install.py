@@ -117,4 +117,5 @@ def test_the_wheel_holds_what_is_needed_and_nothing_else(wheel: Path) -> None:
     headers = {str(path.relative_to(ROOT)) for path in (ROOT / "include").rglob("*.h")}
     assert headers <= sdk
     assert {"lib/libMIOpen.so", "lib/libMIOpen.so.1", "lib/libamdhip64.so.6"} <= sdk
+    assert {"lib/libcudnn_rnn.so", "lib/libcudnn_rnn.so.9", "cudnn/libcudnn.so.9"} <= sdk
     assert not {name for name in names if name.startswith(("tests/", "tools/", "miopy/capi/"))}
