@@ -456,17 +456,19 @@ CUDNN_EXPORT cudnnStatus_t cudnnSetRNNDescriptor(cudnnHandle_t handle, cudnnRNND
                                                  cudnnDropoutDescriptor_t dropoutDesc,
                                                  cudnnRNNInputMode_t inputMode,
                                                  cudnnDirectionMode_t direction,
-                                                 cudnnRNNMode_t cellMode, cudnnRNNAlgo_t algo,
+                                                 cudnnRNNMode_t mode, cudnnRNNAlgo_t algo,
                                                  cudnnDataType_t mathPrec);
-CUDNN_EXPORT cudnnStatus_t cudnnSetRNNDescriptor_v5(
-    cudnnRNNDescriptor_t rnnDesc, const int hiddenSize, const int numLayers,
-    cudnnDropoutDescriptor_t dropoutDesc, cudnnRNNInputMode_t inputMode,
-    cudnnDirectionMode_t direction, cudnnRNNMode_t cellMode, cudnnDataType_t mathPrec);
+CUDNN_EXPORT cudnnStatus_t cudnnSetRNNDescriptor_v5(cudnnRNNDescriptor_t rnnDesc,
+                                                    const int hiddenSize, const int numLayers,
+                                                    cudnnDropoutDescriptor_t dropoutDesc,
+                                                    cudnnRNNInputMode_t inputMode,
+                                                    cudnnDirectionMode_t direction,
+                                                    cudnnRNNMode_t mode, cudnnDataType_t mathPrec);
 CUDNN_EXPORT cudnnStatus_t
 cudnnSetRNNDescriptor_v6(cudnnHandle_t handle, cudnnRNNDescriptor_t rnnDesc, const int hiddenSize,
                          const int numLayers, cudnnDropoutDescriptor_t dropoutDesc,
                          cudnnRNNInputMode_t inputMode, cudnnDirectionMode_t direction,
-                         cudnnRNNMode_t cellMode, cudnnRNNAlgo_t algo, cudnnDataType_t mathPrec);
+                         cudnnRNNMode_t mode, cudnnRNNAlgo_t algo, cudnnDataType_t mathPrec);
 
 /* Each pointer may be NULL; the same for cudnnRNNGetClip. */
 CUDNN_EXPORT cudnnStatus_t cudnnGetRNNDescriptor(cudnnHandle_t handle, cudnnRNNDescriptor_t rnnDesc,
@@ -474,13 +476,13 @@ CUDNN_EXPORT cudnnStatus_t cudnnGetRNNDescriptor(cudnnHandle_t handle, cudnnRNND
                                                  cudnnDropoutDescriptor_t *dropoutDesc,
                                                  cudnnRNNInputMode_t *inputMode,
                                                  cudnnDirectionMode_t *direction,
-                                                 cudnnRNNMode_t *cellMode, cudnnRNNAlgo_t *algo,
+                                                 cudnnRNNMode_t *mode, cudnnRNNAlgo_t *algo,
                                                  cudnnDataType_t *mathPrec);
 CUDNN_EXPORT cudnnStatus_t
 cudnnGetRNNDescriptor_v6(cudnnHandle_t handle, cudnnRNNDescriptor_t rnnDesc, int *hiddenSize,
                          int *numLayers, cudnnDropoutDescriptor_t *dropoutDesc,
                          cudnnRNNInputMode_t *inputMode, cudnnDirectionMode_t *direction,
-                         cudnnRNNMode_t *cellMode, cudnnRNNAlgo_t *algo, cudnnDataType_t *mathPrec);
+                         cudnnRNNMode_t *mode, cudnnRNNAlgo_t *algo, cudnnDataType_t *mathPrec);
 
 CUDNN_EXPORT cudnnStatus_t cudnnSetRNNMatrixMathType(cudnnRNNDescriptor_t rnnDesc,
                                                      cudnnMathType_t mType);
@@ -561,14 +563,14 @@ CUDNN_EXPORT cudnnStatus_t cudnnRNNForwardInference(
     const void *hx, const cudnnTensorDescriptor_t cxDesc, const void *cx,
     const cudnnFilterDescriptor_t wDesc, const void *w, const cudnnTensorDescriptor_t *yDesc,
     void *y, const cudnnTensorDescriptor_t hyDesc, void *hy, const cudnnTensorDescriptor_t cyDesc,
-    void *cy, void *workSpace, size_t workSpaceSizeInBytes);
+    void *cy, void *workspace, size_t workSpaceSizeInBytes);
 CUDNN_EXPORT cudnnStatus_t cudnnRNNForwardTraining(
     cudnnHandle_t handle, const cudnnRNNDescriptor_t rnnDesc, const int seqLength,
     const cudnnTensorDescriptor_t *xDesc, const void *x, const cudnnTensorDescriptor_t hxDesc,
     const void *hx, const cudnnTensorDescriptor_t cxDesc, const void *cx,
     const cudnnFilterDescriptor_t wDesc, const void *w, const cudnnTensorDescriptor_t *yDesc,
     void *y, const cudnnTensorDescriptor_t hyDesc, void *hy, const cudnnTensorDescriptor_t cyDesc,
-    void *cy, void *workSpace, size_t workSpaceSizeInBytes, void *reserveSpace,
+    void *cy, void *workspace, size_t workSpaceSizeInBytes, void *reserveSpace,
     size_t reserveSpaceSizeInBytes);
 CUDNN_EXPORT cudnnStatus_t cudnnRNNBackwardData(
     cudnnHandle_t handle, const cudnnRNNDescriptor_t rnnDesc, const int seqLength,
@@ -578,14 +580,14 @@ CUDNN_EXPORT cudnnStatus_t cudnnRNNBackwardData(
     const void *w, const cudnnTensorDescriptor_t hxDesc, const void *hx,
     const cudnnTensorDescriptor_t cxDesc, const void *cx, const cudnnTensorDescriptor_t *dxDesc,
     void *dx, const cudnnTensorDescriptor_t dhxDesc, void *dhx,
-    const cudnnTensorDescriptor_t dcxDesc, void *dcx, void *workSpace, size_t workSpaceSizeInBytes,
+    const cudnnTensorDescriptor_t dcxDesc, void *dcx, void *workspace, size_t workSpaceSizeInBytes,
     void *reserveSpace, size_t reserveSpaceSizeInBytes);
 
 /* Adds to dw. */
 CUDNN_EXPORT cudnnStatus_t cudnnRNNBackwardWeights(
     cudnnHandle_t handle, const cudnnRNNDescriptor_t rnnDesc, const int seqLength,
     const cudnnTensorDescriptor_t *xDesc, const void *x, const cudnnTensorDescriptor_t hxDesc,
-    const void *hx, const cudnnTensorDescriptor_t *yDesc, const void *y, const void *workSpace,
+    const void *hx, const cudnnTensorDescriptor_t *yDesc, const void *y, const void *workspace,
     size_t workSpaceSizeInBytes, const cudnnFilterDescriptor_t dwDesc, void *dw,
     const void *reserveSpace, size_t reserveSpaceSizeInBytes);
 

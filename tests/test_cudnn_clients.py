@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 from clients import SDK, Dump, build, compile_client, run_well
 
 from miopy import cudnn
@@ -14,8 +15,9 @@ from miopy import cudnn
 LENGTHS = (4, 5, 2)
 
 
-def test_a_client_finds_what_it_expects(tmp_path: Path) -> None:
-    run_well(compile_client("cudnn_bad_inputs.c", tmp_path, dialects=("cudnn",)), cwd=tmp_path)
+@pytest.mark.parametrize("name", ["cudnn_bad_inputs.c", "cudnn_legacy.c"])
+def test_a_client_finds_what_it_expects(name: str, tmp_path: Path) -> None:
+    run_well(compile_client(name, tmp_path, dialects=("cudnn",)), cwd=tmp_path)
 
 
 def describe_sequences(vector_size: int) -> Any:
@@ -87,7 +89,7 @@ def test_training_in_c_equals_python_and_the_loss_falls(tmp_path: Path) -> None:
         dump.expect(**forward)
         backward = trainer.backward(forward["y"], dump.floats("dy"))
         dump.expect(**backward)
-        trainer.w -= np.float32(0.5) * backward["dw"]
+        trainer.w -= np.float32(2.0) * backward["dw"]
     dump.expect(w=trainer.w)
     assert not dump.rest
 

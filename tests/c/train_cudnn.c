@@ -12,7 +12,7 @@ enum { STEPS = 5, BATCH = 3, INPUT = 4, HIDDEN = 8, LAYERS = 2, EPOCHS = 20 };
 enum { FORGET_GATE = 1, LIVE = 11 };
 
 static const int lengths[BATCH] = {4, 5, 2}; /* LIVE together */
-static const float learning_rate = 0.5f;
+static const float learning_rate = 2.0f;
 
 enum buffer { X, Y, HX, CX, HY, CY, W, DX, DY, DHX, DCX, DW, WORKSPACE, RESERVE, NUM_BUFFERS };
 
