@@ -1,0 +1,142 @@
+"""Arrays and what they are in one file: .npz or .safetensors.
+
+Both hold named arrays and, if miopy wrote them, one line of JSON: the format, the RNN and the
+attributes that must go with it. Neither can hold code. A safetensors file is eight bytes of length,
+a header in JSON and the elements; it alone has a type bfloat16, .npz has uint16.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+from zipfile import BadZipFile
+
+import numpy as np
+
+from ..core.config import Clip, RNNConfig
+from ..errors import BadParam
+from .formats import format_named
+from .parameters import Arrays
+
+METADATA = "miopy"
+SUFFIXES = (".npz", ".safetensors")
+TYPES = {
+    "F64": np.dtype("<f8"),
+    "F32": np.dtype("<f4"),
+    "F16": np.dtype("<f2"),
+    "BF16": np.dtype("<u2"),
+}
+NAMES = {dtype: name for name, dtype in TYPES.items()}
+# Of an RNNConfig what its parameters depend on; the rest is of runs.
+FIELDS = (
+    *("cell", "input_size", "hidden_size", "num_layers", "bidirectional", "bias", "skip_input"),
+    *("dtype", "projection_size", "clip"),
+)
+
+
+@dataclass(frozen=True)
+class Stored:
+    """The content of a file; format and config are None in one that miopy did not write."""
+
+    arrays: Arrays
+    format: str | None = None
+    config: RNNConfig | None = None
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+
+
+def write(path: str | Path, format: str, config: RNNConfig, arrays: Arrays) -> None:
+    """Write arrays as `pack` gives them. Raises BadParam for another suffix, OSError."""
+    suffix = _suffix(path)
+    everything = asdict(config)
+    description = {
+        "format": format,
+        "config": {name: everything[name] for name in FIELDS},
+        "attributes": format_named(format).requirements(config),
+    }
+    text = json.dumps(description)
+    if suffix == ".npz":
+        np.savez(path, **arrays, **{METADATA: np.array(text)})  # type: ignore[arg-type]
+    else:
+        _write_safetensors(Path(path), arrays, text)
+
+
+def read(path: str | Path) -> Stored:
+    """The content of a file. Raises BadParam if it is damaged or something else, OSError."""
+    load = _read_npz if _suffix(path) == ".npz" else _read_safetensors
+    try:
+        arrays, text = load(Path(path))
+        return _described(arrays, text)
+    except BadParam:
+        raise
+    except (BadZipFile, EOFError, KeyError, TypeError, ValueError) as error:
+        raise BadParam("path", f"must be a whole file of weights: {error}", str(path)) from error
+
+
+def _suffix(path: str | Path) -> str:
+    suffix = Path(path).suffix
+    if suffix not in SUFFIXES:
+        raise BadParam("path", f"must end in {' or '.join(SUFFIXES)}", str(path))
+    return suffix
+
+
+def _described(arrays: Arrays, text: str | None) -> Stored:
+    if text is None:
+        return Stored(arrays)
+    description = json.loads(text)
+    fields = dict(description["config"])
+    if fields["clip"] is not None:
+        fields["clip"] = Clip(**fields["clip"])
+    format = format_named(description["format"]).name
+    return Stored(arrays, format, RNNConfig(**fields), dict(description["attributes"]))
+
+
+def _read_npz(path: Path) -> tuple[Arrays, str | None]:
+    with np.load(path, allow_pickle=False) as stored:
+        if not isinstance(stored, np.lib.npyio.NpzFile):
+            raise ValueError("one array without a name")
+        arrays = dict(stored)
+    text = arrays.pop(METADATA, None)
+    return arrays, None if text is None else str(text)
+
+
+def _write_safetensors(path: Path, arrays: Arrays, text: str) -> None:
+    header: dict[str, Any] = {"__metadata__": {METADATA: text}}
+    position = 0
+    for name, array in arrays.items():
+        end = position + array.nbytes
+        header[name] = {
+            "dtype": NAMES[array.dtype.newbyteorder("<")],
+            "shape": array.shape,
+            "data_offsets": (position, end),
+        }
+        position = end
+    encoded = json.dumps(header).encode()
+    encoded += b" " * (-len(encoded) % 8)  # elements are aligned
+    with path.open("wb") as file:
+        file.write(len(encoded).to_bytes(8, "little") + encoded)
+        for name, array in arrays.items():
+            file.write(array.astype(TYPES[header[name]["dtype"]]).tobytes())
+
+
+def _read_safetensors(path: Path) -> tuple[Arrays, str | None]:
+    content = path.read_bytes()
+    start = 8 + int.from_bytes(content[:8], "little")
+    if not 8 <= start <= len(content):
+        raise ValueError("it ends inside its header")
+    header = json.loads(content[8:start])
+    text = header.pop("__metadata__", {}).get(METADATA)
+    arrays = {}
+    for name, entry in header.items():
+        begin, end = entry["data_offsets"]
+        if entry["dtype"] not in TYPES:
+            raise BadParam(name, f"must be of type {', '.join(TYPES)}", entry["dtype"])
+        dtype, shape = TYPES[entry["dtype"]], tuple(entry["shape"])
+        if end - begin != math.prod(shape) * dtype.itemsize:
+            raise ValueError(f"{name} has {end - begin} bytes")
+        values = content[start + begin : start + end]
+        arrays[name] = np.frombuffer(values, dtype).reshape(shape).copy()
+    return arrays, text

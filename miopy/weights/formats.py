@@ -1,0 +1,281 @@
+"""The formats: where each keeps parameters, what it cannot hold, what its attributes must say.
+
+Every format computes what the core computes, or is refused. GRU is the variant that applies the
+reset gate after the recurrent product: Keras's reset_after, ONNX's linear_before_reset.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from ..core.cells import CELLS
+from ..core.config import BIASES, DTYPES, INPUT, PROJECTION, RECURRENT, RNNConfig
+from ..dialects.cudnn.layout import CUDNN
+from ..dialects.miopen.layout import MIOPEN
+from ..errors import BadParam, NotSupported
+from .notation import Block, Flat, Named
+from .parameters import BIAS, MATRIX
+
+EITHER = (INPUT, RECURRENT)
+DOUBLE_OR_NONE = ("both", "none")
+
+
+class Attribute(NamedTuple):
+    """What a format says beside its arrays, and changes what they compute.
+
+    required   the only value whose function the core has
+    default    what the format means if it is not said
+    because    why another value is refused
+    """
+
+    required: Any
+    default: Any
+    because: str
+
+
+@dataclass(frozen=True)
+class Format:
+    """One way to store the parameters of an RNN.
+
+    cells        those that it has
+    biases       names in `core.config.BIASES` that it has, the widest first
+    cell_biases  the same for cells where it differs
+    attributes   cell -> name -> Attribute
+    extras       last word of the name of an array that is refused -> why
+    hint         what to know when shapes do not fit
+    """
+
+    name: str
+    title: str
+    arrays: Flat | Named
+    cells: tuple[str, ...] = tuple(CELLS)
+    biases: tuple[str, ...] = DOUBLE_OR_NONE
+    cell_biases: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    skip_input: bool = False
+    projection: bool = False
+    clip: bool = False
+    dtypes: tuple[str, ...] = tuple(DTYPES)
+    attributes: Mapping[str, Mapping[str, Attribute]] = field(default_factory=dict)
+    extras: Mapping[str, str] = field(default_factory=dict)
+    hint: str = ""
+
+    @property
+    def is_flat(self) -> bool:
+        return isinstance(self.arrays, Flat)
+
+    def biases_of(self, cell: str) -> tuple[str, ...]:
+        """Which bias vectors a gate may have here, the widest choice first."""
+        return self.cell_biases.get(cell, self.biases)
+
+    def check(self, config: RNNConfig, *, but_bias: bool = False) -> None:
+        """Raise NotSupported, with the reason, if this format cannot hold such an RNN."""
+        biases = tuple(BIASES) if but_bias else self.biases_of(config.cell)
+        for argument, allowed in (("cell", self.cells), ("dtype", self.dtypes), ("bias", biases)):
+            value = getattr(config, argument)
+            if value not in allowed:
+                raise NotSupported(argument, f"must be {_one_of(allowed)} for {self.title}", value)
+        if config.skip_input and not self.skip_input:
+            rule = f"must be False, {self.title} multiplies x by a matrix in every layer"
+            raise NotSupported("skip_input", rule, True)
+        if config.projection_size and not self.projection:
+            rule = f"must be 0, {self.title} has no projection"
+            raise NotSupported("projection_size", rule, config.projection_size)
+        if config.clip and not self.clip:
+            rule = f"must be None, {self.title} does not clip the cell state"
+            raise NotSupported("clip", rule, (config.clip.low, config.clip.high))
+
+    def check_names(self, names: Iterable[str]) -> None:
+        """Raise NotSupported if an array stands for another function."""
+        for name in names:
+            because = self.extras.get(name.rpartition(".")[2])
+            if because:
+                raise NotSupported(name, f"must not be among the arrays: {because}")
+
+    def requirements(self, config: RNNConfig) -> dict[str, Any]:
+        """The attributes that must go with these arrays."""
+        attributes = self.attributes.get(config.cell, {})
+        return {name: attribute.required for name, attribute in attributes.items()}
+
+    def check_attributes(self, config: RNNConfig, given: Mapping[str, Any]) -> None:
+        """Raise NotSupported if attributes, or their defaults, ask for another function."""
+        known = self.attributes.get(config.cell, {})
+        for name in given:
+            if name not in known:
+                rule = f"must be an attribute of {self.title} {config.cell} that matters here: "
+                raise NotSupported("attributes", rule + (", ".join(known) or "none does"), name)
+        for name, attribute in known.items():
+            value = given.get(name, attribute.default)
+            if value not in (attribute.required, _per_direction(attribute.required, config)):
+                silent = "" if name in given else ", which is meant where nothing is said"
+                rule = f"must be {attribute.required!r}{silent}: {attribute.because}"
+                raise NotSupported(name, rule, value)
+
+
+def _one_of(allowed: tuple[str, ...]) -> str:
+    return allowed[0] if len(allowed) == 1 else f"one of {', '.join(allowed)}"
+
+
+def _per_direction(value: Any, config: RNNConfig) -> Any:
+    """ONNX repeats its lists of activations for the second direction."""
+    return value * config.num_directions if isinstance(value, list) else value
+
+
+FLAT_CUDNN = Flat(CUDNN)
+CUDNN_ORDER = CUDNN.gates
+
+CANONICAL = Named(
+    (
+        Block("layer{layer}.{direction}.{role}.{gate}.matrix", MATRIX, EITHER, "out in"),
+        Block("layer{layer}.{direction}.{role}.matrix", MATRIX, (PROJECTION,), "out in"),
+        Block("layer{layer}.{direction}.{role}.{gate}.bias", BIAS, EITHER, "out"),
+    )
+)
+TENSORFLOW_LISTS = Named(
+    (
+        Block("weights.{number}", MATRIX, (*EITHER, PROJECTION), "out in"),
+        Block("biases.{number}", BIAS, EITHER, "out"),
+    ),
+    gates=CUDNN_ORDER,
+)
+TORCH = Named(
+    (
+        Block("weight_ih_l{layer}{direction}", MATRIX, (INPUT,), "(gate out) in"),
+        Block("weight_hh_l{layer}{direction}", MATRIX, (RECURRENT,), "(gate out) in"),
+        Block("bias_ih_l{layer}{direction}", BIAS, (INPUT,), "(gate out)"),
+        Block("bias_hh_l{layer}{direction}", BIAS, (RECURRENT,), "(gate out)"),
+        Block("weight_hr_l{layer}{direction}", MATRIX, (PROJECTION,), "out in"),
+    ),
+    gates={"lstm": "i f g o", "gru": "r z n"},
+    directions=("", "_reverse"),
+)
+# One array for each of the layer's variables, in the order of Keras's get_weights.
+KERAS = Named(
+    (
+        Block("layer{layer}.{direction}.kernel", MATRIX, (INPUT,), "in (gate out)"),
+        Block("layer{layer}.{direction}.recurrent_kernel", MATRIX, (RECURRENT,), "in (gate out)"),
+        Block(
+            "layer{layer}.{direction}.bias",
+            *(BIAS, (RECURRENT,), "(gate out)", ("relu", "tanh", "lstm")),
+        ),
+        Block("layer{layer}.{direction}.bias", BIAS, EITHER, "role (gate out)", ("gru",)),
+    ),
+    gates={"lstm": "i f g o", "gru": "z r n"},
+    directions=("forward", "backward"),
+)
+# The inputs W, R and B of one node per layer.
+ONNX = Named(
+    (
+        Block("layer{layer}.W", MATRIX, (INPUT,), "direction (gate out) in"),
+        Block("layer{layer}.R", MATRIX, (RECURRENT,), "direction (gate out) in"),
+        Block("layer{layer}.B", BIAS, EITHER, "direction (role gate out)"),
+    ),
+    gates={"lstm": "i o f g", "gru": "z r n"},
+)
+
+OTHER_ACTIVATION = "no other format here has another activation"
+RESET_FIRST = "a reset gate that acts before the recurrent product is another function"
+
+
+def _keras_attributes() -> dict[str, dict[str, Attribute]]:
+    sigmoid = Attribute("sigmoid", "sigmoid", OTHER_ACTIVATION)
+    gates = {
+        "activation": Attribute("tanh", "tanh", OTHER_ACTIVATION),
+        "recurrent_activation": sigmoid,
+    }
+    simple = {cell: Attribute(cell, cell, OTHER_ACTIVATION) for cell in ("relu", "tanh")}
+    return {
+        **{cell: {"activation": attribute} for cell, attribute in simple.items()},
+        "lstm": gates,
+        "gru": gates | {"reset_after": Attribute(True, True, RESET_FIRST)},
+    }
+
+
+def _onnx_attributes() -> dict[str, dict[str, Attribute]]:
+    def of_cell(*activations: str, **others: Attribute) -> dict[str, Attribute]:
+        names = list(activations)
+        clip = Attribute(None, None, "it bounds the activations' operands, not the cell state")
+        return {"activations": Attribute(names, names, OTHER_ACTIVATION), "clip": clip} | others
+
+    tied = Attribute(0, 0, "a forget gate tied to the input gate is another function")
+    return {
+        "relu": of_cell("Relu"),
+        "tanh": of_cell("Tanh"),
+        "lstm": of_cell("Sigmoid", "Tanh", "Tanh", input_forget=tied),
+        "gru": of_cell("Sigmoid", "Tanh", linear_before_reset=Attribute(1, 0, RESET_FIRST)),
+    }
+
+
+FORMATS = {
+    each.name: each
+    for each in (
+        Format(
+            "canonical",
+            "the list of named parameters",
+            CANONICAL,
+            biases=("both", "input", "recurrent", "none"),
+            skip_input=True,
+            projection=True,
+            clip=True,
+        ),
+        Format("miopen", "MIOpen", Flat(MIOPEN), skip_input=True, dtypes=("float32", "float16")),
+        Format(
+            "cudnn",
+            "cuDNN",
+            FLAT_CUDNN,
+            biases=("both", "input", "recurrent", "none"),
+            skip_input=True,
+            projection=True,
+            clip=True,
+        ),
+        Format(
+            "tensorflow",
+            "TensorFlow's params",
+            FLAT_CUDNN,
+            biases=("both",),
+            skip_input=True,
+            projection=True,
+        ),
+        # What the lists hold for the layer that skip input leaves without matrices is not known.
+        Format(
+            "tensorflow_lists",
+            "TensorFlow's canonical lists",
+            TENSORFLOW_LISTS,
+            biases=("both",),
+            projection=True,
+        ),
+        Format("torch", "torch", TORCH, projection=True),
+        Format(
+            "keras",
+            "Keras",
+            KERAS,
+            biases=("recurrent", "none"),
+            cell_biases={"gru": DOUBLE_OR_NONE},
+            attributes=_keras_attributes(),
+            hint="; GRU's bias has two rows, its reset_after=False is another function",
+        ),
+        Format(
+            "onnx",
+            "ONNX",
+            ONNX,
+            attributes=_onnx_attributes(),
+            extras={"P": "peepholes let the gates see the cell state, which is another function"},
+        ),
+        Format(
+            "jax",
+            "JAX",
+            FLAT_CUDNN,
+            cells=("lstm",),
+            biases=("both",),
+            dtypes=("float32",),
+        ),
+    )
+}
+
+
+def format_named(name: str) -> Format:
+    """The record of a format. Raises BadParam."""
+    if name not in FORMATS:
+        raise BadParam("format", f"must be one of {', '.join(FORMATS)}", name)
+    return FORMATS[name]
