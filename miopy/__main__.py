@@ -14,6 +14,7 @@ usage: python -m miopy COMMAND [options]
   demo       train a character model through the MIOpen API; --help lists its options
   selftest   compare every kind of RNN with float64 arithmetic on this machine
   info       print versions, settings, backends and why one is missing
+  weights    convert weights between MIOpen, cuDNN, torch and others; describe a layout
 """
 
 
@@ -35,7 +36,13 @@ def info(arguments: list[str]) -> int:
     return info.main(arguments)
 
 
-COMMANDS = {command.__name__: command for command in (demo, selftest, info)}
+def weights(arguments: list[str]) -> int:
+    from .weights import command
+
+    return command.main(arguments)
+
+
+COMMANDS = {command.__name__: command for command in (demo, selftest, info, weights)}
 
 
 def main(arguments: list[str]) -> int:

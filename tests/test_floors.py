@@ -28,6 +28,7 @@ MAY_IMPORT = {
     "calls": ("errors", "core", "calls"),
     "dialects": ("errors", "core", "calls", "backends"),
     "abi": ("errors",),
+    "weights": ("errors", "core.cells", "core.config", "core.layout", "weights"),
 }
 # What each floor may import from outside the standard library.
 MAY_USE = {
@@ -37,6 +38,7 @@ MAY_USE = {
     "calls": {"numpy"},
     "dialects": {"numpy"},
     "abi": set(),
+    "weights": {"numpy", "rich", "matplotlib"},
 }
 COMMANDS_MAY_USE = {"numpy", "rich"}
 # A module of the core imports only modules before it.
@@ -99,6 +101,8 @@ def allowed_inside(importer: str, target: str) -> bool:
         own = ".".join(importer.split(".")[:2])
         if target == own or target.startswith(f"{own}."):
             return True
+    if floor == "weights" and re.fullmatch(r"dialects\.\w+\.layout", target):
+        return True
     if floor == "backends":
         own = importer.partition(".")[2].partition("_")[0]  # host of host and host_elementwise
         if target == "backends" or target.startswith((f"backends.{own}", f"backends._{own}")):
@@ -128,6 +132,13 @@ def test_the_core_is_ordered(name):
             other = target.removeprefix("miopy.core.")
             earlier = CORE_ORDER.index(other) < CORE_ORDER.index(module)
             assert earlier, f"{module} must not import {other}"
+
+
+def test_weights_see_of_a_dialect_its_layout_alone():
+    for target in ("dialects.miopen.layout", "dialects.cudnn.layout"):
+        assert allowed_inside("weights.formats", target)
+    for target in ("dialects.miopen", "dialects.miopen.types", "core.plan", "backends"):
+        assert not allowed_inside("weights.formats", target)
 
 
 def test_dialects_take_backends_only_by_name():

@@ -1,4 +1,4 @@
-"""From two bias vectors per gate to one or none and back, where nothing is lost or it is asked for."""
+"""From two bias vectors per gate to one or none and back, without loss unless it is asked for."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ def with_bias(parameters: Parameters, bias: str, *, sum_biases: bool = False) ->
     config = parameters.config
     old, new = BIASES[config.bias], BIASES[bias]
     lost = [role for role in old if role not in new and not _is_zero(parameters, role)]
-    moves = len(old) == len(new) == 1 or sum_biases and len(new) == 1
+    moves = len(old) == len(new) == 1 or (sum_biases and len(new) == 1)
     if lost and config.record.separate:
         rule = (
-            f"cannot become {bias!r}: {config.cell} multiplies its recurrent bias by the reset gate, "
-            "so that one vector cannot stand for the other"
+            f"cannot become {bias!r}: {config.cell} multiplies its recurrent bias by the reset "
+            "gate, so that one vector cannot stand for the other"
         )
         raise NotSupported("bias", rule, config.bias)
     if lost and not moves:

@@ -11,8 +11,8 @@ from ..core.config import RNNConfig
 from ..errors import BadParam
 from .biases import with_bias
 from .formats import Format, format_named
-from .recognition import recognise
 from .parameters import Arrays, Parameters, array_dtype, as_arrays
+from .recognition import recognise
 
 
 def unpack(
@@ -68,7 +68,7 @@ def fit(
     Raises NotSupported, with the reason, if it cannot, or if numbers would be lost.
     """
     kind, config = format_named(format), parameters.config
-    kind.check(config, but_bias=True)
+    kind.check_function(config)
     allowed = kind.biases_of(config.cell)
     chosen = bias or (config.bias if config.bias in allowed else allowed[0])
     fitting = with_bias(parameters, chosen, sum_biases=sum_biases)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+import zlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -20,11 +21,11 @@ import numpy as np
 from ..core.config import Clip, RNNConfig
 from ..errors import BadParam
 from .formats import format_named
-from .parameters import Arrays
+from .parameters import Arrays, as_arrays
 
 METADATA = "miopy"
 SUFFIXES = (".npz", ".safetensors")
-TYPES = {
+TYPES: dict[str, np.dtype[Any]] = {
     "F64": np.dtype("<f8"),
     "F32": np.dtype("<f4"),
     "F16": np.dtype("<f2"),
@@ -36,6 +37,8 @@ FIELDS = (
     *("cell", "input_size", "hidden_size", "num_layers", "bidirectional", "bias", "skip_input"),
     *("dtype", "projection_size", "clip"),
 )
+# What reading something else, or half a file, raises.
+_DAMAGE = (BadZipFile, zlib.error, AttributeError, EOFError, KeyError, TypeError, ValueError)
 
 
 @dataclass(frozen=True)
@@ -49,8 +52,9 @@ class Stored:
 
 
 def write(path: str | Path, format: str, config: RNNConfig, arrays: Arrays) -> None:
-    """Write arrays as `pack` gives them. Raises BadParam for another suffix, OSError."""
+    """Write arrays such as `pack` gives. Raises BadParam for other suffixes or types, OSError."""
     suffix = _suffix(path)
+    found, _ = as_arrays(arrays)
     everything = asdict(config)
     description = {
         "format": format,
@@ -59,9 +63,9 @@ def write(path: str | Path, format: str, config: RNNConfig, arrays: Arrays) -> N
     }
     text = json.dumps(description)
     if suffix == ".npz":
-        np.savez(path, **arrays, **{METADATA: np.array(text)})  # type: ignore[arg-type]
+        np.savez(path, **found, **{METADATA: np.array(text)})  # type: ignore[arg-type]
     else:
-        _write_safetensors(Path(path), arrays, text)
+        _write_safetensors(Path(path), found, text)
 
 
 def read(path: str | Path) -> Stored:
@@ -72,7 +76,7 @@ def read(path: str | Path) -> Stored:
         return _described(arrays, text)
     except BadParam:
         raise
-    except (BadZipFile, EOFError, KeyError, TypeError, ValueError) as error:
+    except _DAMAGE as error:
         raise BadParam("path", f"must be a whole file of weights: {error}", str(path)) from error
 
 
@@ -95,9 +99,10 @@ def _described(arrays: Arrays, text: str | None) -> Stored:
 
 
 def _read_npz(path: Path) -> tuple[Arrays, str | None]:
-    with np.load(path, allow_pickle=False) as stored:
-        if not isinstance(stored, np.lib.npyio.NpzFile):
-            raise ValueError("one array without a name")
+    stored = np.load(path, allow_pickle=False)
+    if not isinstance(stored, np.lib.npyio.NpzFile):
+        raise ValueError("it has one array without a name")
+    with stored:
         arrays = dict(stored)
     text = arrays.pop(METADATA, None)
     return arrays, None if text is None else str(text)

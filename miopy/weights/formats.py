@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from ..core.cells import CELLS
-from ..core.config import BIASES, DTYPES, INPUT, PROJECTION, RECURRENT, RNNConfig
+from ..core.config import DTYPES, INPUT, PROJECTION, RECURRENT, RNNConfig
 from ..dialects.cudnn.layout import CUDNN
 from ..dialects.miopen.layout import MIOPEN
 from ..errors import BadParam, NotSupported
@@ -61,21 +61,19 @@ class Format:
     extras: Mapping[str, str] = field(default_factory=dict)
     hint: str = ""
 
-    @property
-    def is_flat(self) -> bool:
-        return isinstance(self.arrays, Flat)
-
     def biases_of(self, cell: str) -> tuple[str, ...]:
         """Which bias vectors a gate may have here, the widest choice first."""
         return self.cell_biases.get(cell, self.biases)
 
-    def check(self, config: RNNConfig, *, but_bias: bool = False) -> None:
+    def check(self, config: RNNConfig) -> None:
         """Raise NotSupported, with the reason, if this format cannot hold such an RNN."""
-        biases = tuple(BIASES) if but_bias else self.biases_of(config.cell)
-        for argument, allowed in (("cell", self.cells), ("dtype", self.dtypes), ("bias", biases)):
-            value = getattr(config, argument)
-            if value not in allowed:
-                raise NotSupported(argument, f"must be {_one_of(allowed)} for {self.title}", value)
+        self.check_function(config)
+        self._check_among("bias", config.bias, self.biases_of(config.cell))
+
+    def check_function(self, config: RNNConfig) -> None:
+        """The same for everything but the bias, which may be had in another form."""
+        self._check_among("cell", config.cell, self.cells)
+        self._check_among("dtype", config.dtype, self.dtypes)
         if config.skip_input and not self.skip_input:
             rule = f"must be False, {self.title} multiplies x by a matrix in every layer"
             raise NotSupported("skip_input", rule, True)
@@ -85,6 +83,11 @@ class Format:
         if config.clip and not self.clip:
             rule = f"must be None, {self.title} does not clip the cell state"
             raise NotSupported("clip", rule, (config.clip.low, config.clip.high))
+
+    def _check_among(self, argument: str, value: str, allowed: tuple[str, ...]) -> None:
+        if value not in allowed:
+            choice = allowed[0] if len(allowed) == 1 else f"one of {', '.join(allowed)}"
+            raise NotSupported(argument, f"must be {choice} for {self.title}", value)
 
     def check_names(self, names: Iterable[str]) -> None:
         """Raise NotSupported if an array stands for another function."""
@@ -111,10 +114,6 @@ class Format:
                 silent = "" if name in given else ", which is meant where nothing is said"
                 rule = f"must be {attribute.required!r}{silent}: {attribute.because}"
                 raise NotSupported(name, rule, value)
-
-
-def _one_of(allowed: tuple[str, ...]) -> str:
-    return allowed[0] if len(allowed) == 1 else f"one of {', '.join(allowed)}"
 
 
 def _per_direction(value: Any, config: RNNConfig) -> Any:

@@ -1,7 +1,7 @@
 """Where a format keeps each parameter: in one flat buffer, or in several named arrays.
 
-A flat buffer is a dialect's `Layout`. Named arrays are listed as `Block`s: a template of the array's
-name and the axes inside it, slowest first, those of one dimension in brackets:
+A flat buffer is a dialect's `Layout`. Named arrays are listed as `Block`s: a template of the name
+and the axes inside, slowest first, those of one dimension in brackets:
 
     Block("weight_ih_l{layer}{direction}", MATRIX, (INPUT,), "(gate out) in")
 
@@ -105,7 +105,7 @@ class Block:
         if key.gate:
             positions["gate"], lengths["gate"] = gates.index(key.gate), len(gates)
         strides, step = {}, 1
-        for axis in reversed(sum(self.dimensions, [])):
+        for axis in reversed(re.findall(r"\w+", self.axes)):
             strides[axis], step = step, step * lengths[axis]
         offset = sum(at * strides.get(axis, 0) for axis, at in positions.items())
         inner = tuple(strides[axis] for axis in ("out", "in")[: len(shape)])
@@ -134,9 +134,7 @@ class Named:
             found.places[key] = Place(name, parameter)
         return found
 
-    def entries(
-        self, config: RNNConfig
-    ) -> Iterator[tuple[Key, str, tuple[int, ...], Parameter]]:
+    def entries(self, config: RNNConfig) -> Iterator[tuple[Key, str, tuple[int, ...], Parameter]]:
         """Each parameter with the name and shape of its array, and its place there."""
         gates = self.gates.get(config.cell, " ".join(config.record.gates)).split()
         numbers: Counter[str] = Counter()

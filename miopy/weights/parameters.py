@@ -1,4 +1,4 @@
-"""The parameters of an RNN by name, in no vendor's order: what every format is converted through."""
+"""The parameters of an RNN by name, in no vendor's order: what conversions go through."""
 
 from __future__ import annotations
 

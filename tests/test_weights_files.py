@@ -1,0 +1,118 @@
+"""Files of weights: what is written is read, and damaged ones are refused."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from networks import assert_same_arrays, attributes_of, configs, random_arrays
+
+from miopy.core.config import RNNConfig
+from miopy.errors import BadParam
+from miopy.weights import FORMATS, read, write
+
+SUFFIXES = (".npz", ".safetensors")
+GRU = RNNConfig("gru", 3, 4)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("weights")
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+@given(data=st.data())
+@settings(max_examples=40)
+def test_what_is_written_is_read(folder, suffix, data):
+    format = data.draw(st.sampled_from(list(FORMATS)))
+    config = data.draw(configs(format))
+    arrays = random_arrays(format, config)
+    write(folder / f"any{suffix}", format, config, arrays)
+    stored = read(folder / f"any{suffix}")
+    assert (stored.format, stored.config) == (format, config)
+    assert stored.attributes == attributes_of(format, config)
+    assert_same_arrays(stored.arrays, arrays)
+
+
+def test_arrays_of_other_programs_are_read(tmp_path):
+    arrays = {"b": np.arange(3.0), "a": np.ones((2, 2), np.float32)}
+    np.savez(tmp_path / "plain.npz", **arrays)
+    stored = read(tmp_path / "plain.npz")
+    assert (stored.format, stored.config, stored.attributes) == (None, None, {})
+    assert_same_arrays(stored.arrays, arrays)
+
+
+def test_a_safetensors_file_is_laid_out_as_its_format_says(tmp_path):
+    path = tmp_path / "one.safetensors"
+    arrays = {"weights": np.arange(108, dtype=np.float32)}
+    write(path, "miopen", GRU, arrays)
+    content = path.read_bytes()
+    start = 8 + int.from_bytes(content[:8], "little")
+    header = json.loads(content[8:start])
+    assert start % 8 == 0
+    assert header["weights"] == {"dtype": "F32", "shape": [108], "data_offsets": [0, 432]}
+    assert all(isinstance(value, str) for value in header["__metadata__"].values())
+    assert content[start:] == arrays["weights"].tobytes()
+
+
+def test_bfloat16_keeps_its_name_in_safetensors(tmp_path):
+    config = RNNConfig("lstm", 3, 4, dtype="bfloat16")
+    write(tmp_path / "b.safetensors", "torch", config, random_arrays("torch", config))
+    assert b'"BF16"' in (tmp_path / "b.safetensors").read_bytes()
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_a_damaged_file_is_refused_or_read_but_never_crashes(tmp_path, suffix):
+    whole = tmp_path / f"whole{suffix}"
+    write(whole, "torch", GRU, random_arrays("torch", GRU))
+    content, rng = whole.read_bytes(), np.random.default_rng(0)
+    damaged = [content[:length] for length in range(0, len(content), 7)]
+    for _ in range(400):
+        changed = bytearray(content)
+        changed[rng.integers(min(len(content), 900))] = rng.integers(256)
+        damaged.append(bytes(changed))
+    path, refused = tmp_path / f"damaged{suffix}", 0
+    for version in damaged:
+        path.write_bytes(version)
+        try:
+            read(path)
+        except BadParam:
+            refused += 1
+    assert refused > len(damaged) / 3
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize("content", [b"", b"junk" * 9, b"\xff" * 99, b"\x02" + bytes(7) + b"[]"])
+def test_something_else_is_refused_by_name(tmp_path, suffix, content):
+    path = tmp_path / f"other{suffix}"
+    path.write_bytes(content)
+    with pytest.raises(BadParam) as caught:
+        read(path)
+    assert str(caught.value).startswith("`path` must be a whole file of weights: ")
+    assert str(path) in str(caught.value)
+
+
+def test_pickles_are_not_opened(tmp_path):
+    np.savez(tmp_path / "objects.npz", a=np.array([{}], object))
+    with pytest.raises(BadParam, match="must be a whole file of weights"):
+        read(tmp_path / "objects.npz")
+
+
+def test_another_suffix_is_refused(tmp_path):
+    for call in (lambda path: read(path), lambda path: write(path, "miopen", GRU, {})):
+        with pytest.raises(BadParam, match=r"`path` must end in \.npz or \.safetensors, got"):
+            call(tmp_path / "weights.bin")
+
+
+def test_other_types_are_refused(tmp_path):
+    arrays = {"weights": np.zeros(3, np.int64)}
+    with pytest.raises(BadParam, match="`weights` must have elements of type float32"):
+        write(tmp_path / "a.npz", "miopen", GRU, arrays)
+    header = json.dumps({"a": {"dtype": "I64", "shape": [1], "data_offsets": [0, 8]}}).encode()
+    path = tmp_path / "a.safetensors"
+    path.write_bytes(len(header).to_bytes(8, "little") + header + bytes(8))
+    with pytest.raises(BadParam, match="`a` must be of type F64, F32, F16, BF16, got 'I64'"):
+        read(path)
