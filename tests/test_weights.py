@@ -111,7 +111,7 @@ def test_miopen_agrees_with_the_oracle(data):
         config.hidden_size,
         config.num_layers,
         config.num_directions,
-        config.bias == "both",
+        config.bias,
         config.skip_input,
     )
     (buffer,) = random_arrays("miopen", config).values()
