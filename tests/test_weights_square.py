@@ -40,7 +40,7 @@ def case_of(config: RNNConfig) -> Case:
         config.hidden_size,
         config.num_layers,
         config.num_directions,
-        config.bias,
+        config.bias == "both",
         config.skip_input,
     )
 
