@@ -29,7 +29,7 @@ demo: $(VENV)/with-demo
 	$(RUN) -m miopy demo $(ARGS)
 
 test: $(VENV)/with-test
-	$(RUN) -m pytest $(ARGS)
+	$(RUN) -m pytest -n auto --dist worksteal $(ARGS)
 
 lint: $(VENV)/with-test
 	$(RUN) -m ruff check
