@@ -129,6 +129,13 @@ def test_graphs_are_for_steps_that_launching_dominates(steps, batch, hidden_size
     assert cuda.repeats_as_graph(layer) == worth
 
 
+def test_a_device_without_graphs_runs_every_call(device, emulated):
+    device.has_graphs = False
+    run = CoreRun(emulated, CONFIG, STEPS)
+    assert run.results() == run.results() == run.results()
+    assert device.captures == 0
+
+
 def test_no_repeated_call_allocates_or_waits(device, emulated):
     run = CoreRun(emulated, CONFIG, STEPS)
     run.results()

@@ -139,7 +139,8 @@ class CudaBackend:
     def run(self, function: Any, call: Any, layer: Layer) -> None:
         """Of `stepped.Engine`. From the second time that all pointers are the same, as a graph."""
         stream = self._stream
-        if not repeats_as_graph(layer) or stream.is_capturing:
+        is_alone = stream.device.has_graphs and not stream.is_capturing
+        if not (is_alone and repeats_as_graph(layer)):
             check(function(stream.calls, call))
             return
         key = bytes(ffi.buffer(call))  # kernels, addresses, sizes: all that the steps depend on

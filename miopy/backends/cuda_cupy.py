@@ -186,6 +186,7 @@ class CupyDevice:
         self._id: int = self._runtime.getDevice()
         self._left: list[int] = []
         launch, self._blas = _libraries()
+        self.has_graphs = not self._blas.is_hip  # CuPy's are for CUDA alone
         with self:
             multiprocessors = cupy.cuda.Device(self._id).attributes["MultiProcessorCount"]
             self._handle = self._blas.handle()
@@ -248,7 +249,7 @@ class CupyDevice:
 
     def is_capturing(self, stream: int) -> bool:
         """The default stream cannot be captured."""
-        return bool(stream) and bool(self._runtime.streamIsCapturing(stream))
+        return bool(stream and self.has_graphs and self._runtime.streamIsCapturing(stream))
 
     def begin_capture(self) -> int:
         self._capturing.begin_capture()

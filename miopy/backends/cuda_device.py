@@ -50,12 +50,14 @@ class Timer(Protocol):
 class Device(Protocol):
     """One device, as one handle uses it.
 
-    memory   where its addresses lie, as `core.memory` calls it: "cuda" or, emulated, "host"
-    calls    what launches kernels and products
+    memory       where its addresses lie, as `core.memory` calls it: "cuda" or, emulated, "host"
+    calls        what launches kernels and products
+    has_graphs   whether streams can be captured
     """
 
     memory: str
     calls: Calls
+    has_graphs: bool
 
     def __enter__(self) -> None:
         """Make the device current for this thread; nests."""

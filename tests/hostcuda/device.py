@@ -153,6 +153,7 @@ class EmulatedDevice:
     """
 
     memory = "host"
+    has_graphs = True
 
     def __init__(self, most_blocks: int = 4) -> None:
         self._blas = runtime().create_blas()
