@@ -100,7 +100,8 @@ class Block:
         """The shape of the array, and where a parameter is in it."""
         shape = shape_of(config, key)
         positions = {"direction": key.direction, "role": key.role}
-        lengths = {"direction": config.num_directions, "role": len(BIASES[config.bias])}
+        # Of roles only biases have an axis, and only where there are both.
+        lengths = {"direction": config.num_directions, "role": len(BIASES["both"])}
         lengths |= dict(zip(("out", "in"), shape, strict=False))
         if key.gate:
             positions["gate"], lengths["gate"] = gates.index(key.gate), len(gates)
