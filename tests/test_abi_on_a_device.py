@@ -1,4 +1,4 @@
-"""C calls on the CUDA backend over an emulated device: addresses and streams go to it as they are."""
+"""C calls on the CUDA backend over an emulated device: it gets addresses and streams as they are."""
 
 from __future__ import annotations
 

@@ -8,116 +8,34 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from cases import Case, Data, Rows, draw
-from harness import Run, assert_results
+from cases import Case, expected
+from converted import RUNS, config_of
+from cudnn_harness import cudnn_case
+from guarded_run import assert_results
 from networks import attributes_of, random_arrays
 
-from miopy import cudnn
 from miopy.core.config import RNNConfig
 from miopy.weights import FORMATS, convert, unpack
 
-LENGTHS = (5, 3, 3, 1)
 CELLS = ("relu", "tanh", "lstm", "gru")
-CUDNN_MODES = {
-    "relu": cudnn.CUDNN_RNN_RELU,
-    "tanh": cudnn.CUDNN_RNN_TANH,
-    "lstm": cudnn.CUDNN_LSTM,
-    "gru": cudnn.CUDNN_GRU,
-}
-CUDNN_BIASES = {
-    "none": cudnn.CUDNN_RNN_NO_BIAS,
-    "input": cudnn.CUDNN_RNN_SINGLE_INP_BIAS,
-    "recurrent": cudnn.CUDNN_RNN_SINGLE_REC_BIAS,
-    "both": cudnn.CUDNN_RNN_DOUBLE_BIAS,
-}
+PAIRS = list(itertools.permutations(RUNS, 2))
 
 
-def case_of(config: RNNConfig) -> Case:
-    return Case(
-        config.cell,
-        LENGTHS,
-        config.input_size,
-        config.hidden_size,
-        config.num_layers,
-        config.num_directions,
-        config.bias == "both",
-        config.skip_input,
-    )
+def case_of(vendor: str, bias: str, **options: object) -> Case:
+    """MIOpen's cases know of two biases or none."""
+    if vendor == "cudnn":
+        return cudnn_case(bias=bias, **options)
+    return Case(bias=bias == "both", **options)
 
 
-def run_miopen(config: RNNConfig, data: Data) -> dict[str, np.ndarray]:
-    return Run(case_of(config), data).training()
-
-
-def cudnn_descriptor(config: RNNConfig) -> object:
-    rnn = cudnn.cudnnCreateRNNDescriptor()
-    cudnn.cudnnSetRNNDescriptor_v8(
-        *(rnn, cudnn.CUDNN_RNN_ALGO_STANDARD, CUDNN_MODES[config.cell]),
-        CUDNN_BIASES[config.bias],
-        cudnn.CUDNN_BIDIRECTIONAL if config.bidirectional else cudnn.CUDNN_UNIDIRECTIONAL,
-        cudnn.CUDNN_SKIP_INPUT if config.skip_input else cudnn.CUDNN_LINEAR_INPUT,
-        *(cudnn.CUDNN_DATA_FLOAT, cudnn.CUDNN_DATA_FLOAT, cudnn.CUDNN_DEFAULT_MATH),
-        *(config.input_size, config.hidden_size, config.state_size, config.num_layers),
-        *(None, 0),
-    )
-    return rnn
-
-
-def cudnn_sequence(vector: int) -> object:
-    descriptor = cudnn.cudnnCreateRNNDataDescriptor()
-    shape = max(LENGTHS), len(LENGTHS), vector, LENGTHS, None
-    layout = cudnn.CUDNN_RNN_DATA_LAYOUT_SEQ_MAJOR_PACKED
-    cudnn.cudnnSetRNNDataDescriptor(descriptor, cudnn.CUDNN_DATA_FLOAT, layout, *shape)
-    return descriptor
-
-
-def run_cudnn(config: RNNConfig, data: Data) -> dict[str, np.ndarray]:
-    rows, handle, rnn = Rows(case_of(config)), cudnn.cudnnCreate(), cudnn_descriptor(config)
-    x_desc, y_desc = map(cudnn_sequence, (config.input_size, config.output_size))
-    h_desc, (_, batch, hidden) = cudnn.cudnnCreateTensorDescriptor(), data.hx.shape
-    strides = batch * hidden, hidden, 1
-    cudnn.cudnnSetTensorNdDescriptor(
-        h_desc, cudnn.CUDNN_DATA_FLOAT, 3, list(data.hx.shape), list(strides)
-    )
-    mode = cudnn.CUDNN_FWD_MODE_TRAINING
-    sizes = cudnn.cudnnGetRNNTempSpaceSizes(handle, rnn, mode, x_desc)
-    spaces = [part for n in sizes for part in (n, np.zeros(n, np.uint8))]
-    x, dy = (np.zeros((rows.count, a.shape[2]), np.float32) for a in (data.x, data.dy))
-    rows.scatter(data.x, x)
-    rows.scatter(data.dy, dy)
-    y, dx, dw = np.empty_like(dy), np.empty_like(x), np.zeros_like(data.w)
-    hy, cy, dhx, dcx = (np.empty_like(data.hx) for _ in range(4))
-    w, start = (data.w.nbytes, data.w), (handle, rnn)
-    is_lstm = config.cell == "lstm"
-    cells = (h_desc, data.cx, cy) if is_lstm else (None,) * 3
-    inputs = x_desc, x, y_desc, y, h_desc, data.hx, hy, *cells
-    cudnn.cudnnRNNForward(*start, mode, None, *inputs, *w, *spaces)
-    cells = (h_desc, data.cx, data.dcy, dcx) if is_lstm else (None,) * 4
-    inputs = y_desc, y, dy, x_desc, dx, h_desc, data.hx, data.dhy, dhx, *cells
-    cudnn.cudnnRNNBackwardData_v8(*start, None, *inputs, *w, *spaces)
-    inputs = x_desc, x, h_desc, data.hx, y_desc, y, dw.nbytes, dw
-    add = cudnn.CUDNN_WGRAD_MODE_ADD
-    cudnn.cudnnRNNBackwardWeights_v8(*start, add, None, *inputs, *spaces)
-    results = {"y": rows.gather(y), "hy": hy, "dx": rows.gather(dx), "dhx": dhx, "dw": dw}
-    return results | ({"cy": cy, "dcx": dcx} if is_lstm else {})
-
-
-DIALECTS = {"miopen": run_miopen, "cudnn": run_cudnn}
-PAIRS = list(itertools.permutations(DIALECTS, 2))
-
-
-def drawn(config: RNNConfig, format: str) -> Data:
-    """Data of a case, with weights for a dialect that may have other biases than MIOpen."""
-    (w,) = random_arrays(format, config).values()
-    return replace(draw(case_of(config)), w=w)
-
-
-def assert_square(config: RNNConfig, source: str, target: str) -> None:
+def assert_square(source: str, target: str, bias: str, **options: object) -> None:
     """Run at home and abroad, and compare everything."""
-    data = drawn(config, source)
-    abroad, there = convert({"weights": data.w}, config, source=source, target=target)
-    first = DIALECTS[source](config, data)
-    second = DIALECTS[target](there, replace(data, w=abroad["weights"]))
+    home = case_of(source, bias, **options)
+    data, config = expected(home).data, config_of(home)
+    arrays, there = convert({"weights": data.w}, config, source=source, target=target)
+    abroad = case_of(target, there.bias, **options)
+    first = RUNS[source](home).training()
+    second = RUNS[target](abroad, replace(data, w=arrays["weights"])).training()
     assert first.keys() == second.keys()
     gradients = unpack(source, {"weights": first.pop("dw")}, config).values
     others = unpack(target, {"weights": second.pop("dw")}, there).values
@@ -125,27 +43,29 @@ def assert_square(config: RNNConfig, source: str, target: str) -> None:
     assert gradients.keys() <= others.keys()
     first["dw"] = np.concatenate([value.ravel() for value in gradients.values()])
     second["dw"] = np.concatenate([others[key].ravel() for key in gradients])
-    assert_results(case_of(config), first, second)
+    assert_results(home, first, second)
 
 
 @pytest.mark.parametrize("bias", ["none", "both"])
-@pytest.mark.parametrize("num_layers, bidirectional", [(1, False), (3, False), (2, True)])
+@pytest.mark.parametrize("num_layers, num_directions", [(1, 1), (3, 1), (2, 2)])
 @pytest.mark.parametrize("cell", CELLS)
 @pytest.mark.parametrize("source, target", PAIRS, ids="-".join)
-def test_dialects_agree(backend, source, target, cell, num_layers, bidirectional, bias):
-    assert_square(RNNConfig(cell, 3, 4, num_layers, bidirectional, bias), source, target)
+def test_dialects_agree(backend, source, target, cell, num_layers, num_directions, bias):
+    sizes = {"num_layers": num_layers, "num_directions": num_directions}
+    assert_square(source, target, bias, mode=cell, **sizes)
 
 
 @pytest.mark.parametrize("cell", CELLS)
 @pytest.mark.parametrize("source, target", PAIRS, ids="-".join)
 def test_dialects_agree_with_skip_input(backend, source, target, cell):
-    assert_square(RNNConfig(cell, 4, 4, 2, True, skip_input=True), source, target)
+    sizes = {"input_size": 4, "num_layers": 2, "num_directions": 2}
+    assert_square(source, target, "both", mode=cell, skip_input=True, **sizes)
 
 
 @pytest.mark.parametrize("bias", ["input", "recurrent"])
 @pytest.mark.parametrize("cell", CELLS)
 def test_one_bias_and_the_same_beside_zeros_are_one_function(backend, cell, bias):
-    assert_square(RNNConfig(cell, 3, 4, 2, True, bias), "cudnn", "miopen")
+    assert_square("cudnn", "miopen", bias, mode=cell, num_layers=2, num_directions=2)
 
 
 def ways():
