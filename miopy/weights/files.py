@@ -2,7 +2,8 @@
 
 Both hold named arrays and, if miopy wrote them, one line of JSON: the format, the RNN and the
 attributes that must go with it. Neither can hold code. A safetensors file is eight bytes of length,
-a header in JSON and the elements; it alone has a type bfloat16, .npz has uint16.
+a header in JSON and the elements; it alone has a type bfloat16, .npz has uint16. It is read and
+written here because the package of that name has no bfloat16 for NumPy.
 """
 
 from __future__ import annotations
