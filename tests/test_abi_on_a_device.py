@@ -1,4 +1,4 @@
-"""C calls on the CUDA backend over an emulated device: it gets addresses and streams as they are."""
+"""C calls on the CUDA backend over an emulated device, which gets addresses and streams as given."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from typing import Any
 import hostcuda
 import numpy as np
 import pytest
-from cases import Case
+from cases import BATCH_PADDED, SEQ_PADDED, Case
 from core_run import UNIT, CoreRun, values
 from harness import Run, assert_results, expected
 from hostcuda.device import EmulatedDevice
@@ -144,6 +144,18 @@ def test_no_repeated_call_allocates_or_waits(device, emulated):
     run.results()
     assert device.allocated == []
     assert device.synchronized == []
+
+
+@pytest.mark.parametrize("layout", [SEQ_PADDED, BATCH_PADDED])
+def test_repeated_calls_on_padded_tensors_allocate_nothing_either(device, monkeypatch, layout):
+    monkeypatch.setattr(cuda, "create", lambda: cuda.CudaBackend(device))
+    monkeypatch.setattr(cuda, "why_missing", lambda: None)
+    monkeypatch.setenv("MIOPY_BACKEND", "cuda")
+    run = Run(Case("gru", (2, 5, 3), 4, 6, layout=layout))
+    run.training()
+    device.allocated.clear()
+    run.training()
+    assert device.allocated == []
 
 
 def test_a_caller_may_capture_a_whole_training_step(device, emulated):

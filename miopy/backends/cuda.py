@@ -60,6 +60,7 @@ class CudaBackend:
         self.memory = device.memory
         self._stream = Stream(device)
         self._elementwise = simple = Elementwise(self._stream)
+        self._kernels: dict[tuple[str, str], dict[str, int]] = {}
         # Calls seen before: None, or the graph that replays them, and the sequence they are for.
         self._graphs: OrderedDict[bytes, tuple[Any, Any]] = OrderedDict()
         self.gather_rows, self.scatter_rows = simple.gather_rows, simple.scatter_rows
@@ -104,10 +105,12 @@ class CudaBackend:
 
     def kernels(self, config: RNNConfig) -> dict[str, int]:
         """Of `stepped.Engine`."""
-        load = self._stream.device.load
-        found = load(cuda_source.recurrence(config.cell, config.dtype))
-        found = found | load(cuda_source.storage(config.dtype))
-        return {name.removesuffix(f"_{SHORT[config.dtype]}"): at for name, at in found.items()}
+        key = config.cell, config.dtype
+        if key not in self._kernels:
+            load, suffix = self._stream.device.load, f"_{SHORT[config.dtype]}"
+            found = load(cuda_source.recurrence(*key)) | load(cuda_source.storage(config.dtype))
+            self._kernels[key] = {name.removesuffix(suffix): at for name, at in found.items()}
+        return self._kernels[key]
 
     def regions(self, layer: Layer, *nbytes: int) -> list[int]:
         """Of `stepped.Engine`."""

@@ -57,17 +57,23 @@ class Sequence:
         step = np.repeat(np.arange(self.steps), self.batch_sizes_array)
         return step, np.arange(self.rows) - self.offsets[step]
 
+    @cached_property
+    def _rows_of(self) -> dict[tuple[str, int], np.ndarray[Any, Any]]:
+        return {}
+
     def rows_of(self, layout: str, extent: int) -> np.ndarray[Any, Any]:
-        """For every packed row its row in a padded tensor: (T,) int64.
+        """For every packed row its row in a padded tensor: (T,) int64. The same array every time,
+        so that a device needs to be given it once.
 
         extent   sequences per step of a SEQ_MAJOR tensor, steps per sequence of a BATCH_MAJOR one
         """
-        step, sequence = self._step_and_sequence
-        if self.order_array is not None:
-            sequence = self.order_array[sequence]
-        if layout == SEQ_MAJOR:
-            return step * extent + sequence
-        return sequence * extent + step
+        if (layout, extent) not in self._rows_of:
+            step, sequence = self._step_and_sequence
+            if self.order_array is not None:
+                sequence = self.order_array[sequence]
+            rows = step * extent + sequence if layout == SEQ_MAJOR else sequence * extent + step
+            self._rows_of[layout, extent] = rows
+        return self._rows_of[layout, extent]
 
     @cached_property
     def previous_rows(self) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
