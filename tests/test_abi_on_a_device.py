@@ -1,4 +1,4 @@
-"""C calls on the CUDA backend over an emulated device, which gets addresses and streams as given."""
+"""C calls on an emulated CUDA device, which gets their addresses and streams unchanged."""
 
 from __future__ import annotations
 
