@@ -132,8 +132,8 @@ class CudnnRun(GuardedRun):
         self.describe()
         self.h_desc = tensor_descriptor(case.dtype, case.state_shape)
         self.c_desc = tensor_descriptor(case.dtype, case.cell_shape)
-        self.buffers = self._allocate()
-        self._load(data or expected(case).data)
+        self.buffers = self.allocate()
+        self.load(data or expected(case).data)
 
     def describe(self) -> None:
         case = self.case

@@ -69,7 +69,7 @@ class GuardedRun:
     def call(self, name: str) -> tuple[Callable[..., None], tuple]:
         raise NotImplementedError
 
-    def _allocate(self) -> dict[str, Buffer]:
+    def allocate(self) -> dict[str, Buffer]:
         case, dtype = self.case, self.case.dtype
         rows_x = (self.rows.count, case.input_size)
         rows_y = (self.rows.count, case.output_size)
@@ -89,7 +89,7 @@ class GuardedRun:
             buffers[name] = Buffer((nbytes + self.extra_space,), "uint8")
         return buffers
 
-    def _load(self, data: Data) -> None:
+    def load(self, data: Data) -> None:
         """Fill the inputs; what a mode does not read stays NaN."""
         dtype = self.case.dtype
         self.rows.scatter(stored(data.x, dtype), self.buffers["x"].array)

@@ -118,8 +118,8 @@ class Run(GuardedRun):
         dtype = DTYPES[case.dtype]
         mi.miopenGetRNNParamsDescriptor(self.handle, self.rnn, step_desc, self.w_desc, dtype)
         self.params_nbytes = mi.miopenGetRNNParamsSize(self.handle, self.rnn, step_desc, dtype)
-        self.buffers = self._allocate()
-        self._load(data or expected(case).data)
+        self.buffers = self.allocate()
+        self.load(data or expected(case).data)
 
     def _step_descriptors(self, vector: int) -> list[object]:
         """One descriptor per step; steps of the same batch share theirs."""

@@ -15,7 +15,7 @@ from ...calls import dropout as masks
 from ...calls.arguments import check_real, require
 from ...calls.operands import Operand, operand, reshaped
 from ...errors import BadParam, BufferTooSmall
-from .entry import entry
+from .entry import check_set, entry
 from .handle import Handle
 from .tensor import TensorDescriptor
 
@@ -64,6 +64,7 @@ def cudnnDropoutGetStatesSize(handle: Handle) -> int:
 @entry
 def cudnnDropoutGetReserveSpaceSize(xdesc: TensorDescriptor) -> int:
     """Bytes of the reserve space of cudnnDropoutForward: one per element."""
+    check_set("xdesc", xdesc, xdesc.is_set)
     return xdesc.num_elements
 
 
