@@ -56,6 +56,13 @@ def cudnn_case(mode: str = "lstm", lengths: tuple[int, ...] = (5, 3, 3, 1), **op
     return Case(mode, lengths, vendor="cudnn", **given)
 
 
+def name_of(case: Case) -> str:
+    """What tells cases of different parameters apart."""
+    skip = "skip" if case.skip_input else "linear"
+    size = case.projection_size
+    return f"{case.mode}-{case.num_directions}-{case.network.bias}-{skip}-{size}"
+
+
 def math_precision(dtype: str) -> int:
     return cu.CUDNN_DATA_DOUBLE if dtype == "float64" else cu.CUDNN_DATA_FLOAT
 

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import oracle
 import pytest
-from cudnn_harness import BIASES, DTYPES, MODES, cudnn_case, rnn_descriptor
+from cudnn_harness import BIASES, DTYPES, MODES, cudnn_case, name_of, rnn_descriptor
 from oracle_network import Key
 from storage import memory_type
 
@@ -97,7 +97,7 @@ def packed(dims):
     return [int(np.prod(dims[axis + 1 :])) for axis in range(len(dims))]
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize("case", CASES, ids=name_of)
 def test_places_equal_the_closed_formulas(case):
     wanted = {place[:3]: place[3:] for place in formulas(case)}
     numbers = 2 * len(case.network.gates) + (case.mode == "lstm")
@@ -111,7 +111,7 @@ def test_places_equal_the_closed_formulas(case):
                     assert (offset, dims, strides) == (None, [], [])
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize("case", CASES, ids=name_of)
 def test_places_are_those_of_the_reference(case):
     """So what the passes are tested with is what the queries say."""
     network, gates = case.network, case.network.gates
@@ -131,7 +131,7 @@ def test_places_are_those_of_the_reference(case):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("case", CASES[::3], ids=str)
+@pytest.mark.parametrize("case", CASES[::3], ids=name_of)
 def test_size_is_that_of_all_parameters(case, dtype):
     case = cudnn_case(
         case.mode,

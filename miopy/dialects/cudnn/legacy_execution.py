@@ -23,6 +23,7 @@ from ...calls.passes import (
 )
 from ...calls.steps import check_descending, check_outputs
 from ...core import sequence as sequences
+from ...errors import BadParam
 from .descriptors import RNNDescriptor
 from .entry import entry
 from .handle import Handle
@@ -50,7 +51,9 @@ def _run(
     config = config_for(rnnDesc, x[0], steps.vector_size, data_type)
     check_descending(x[0], steps)
     for name, descriptors in outputs.items():
-        found, _ = batch_sizes(name, descriptors, seqLength)
+        found, output_type = batch_sizes(name, descriptors, seqLength)
+        if output_type != data_type:
+            raise BadParam(f"{name}[0]", f"must have type {data_type.name}", output_type.name)
         check_outputs(name, found, config.output_size, steps)
     check_weights(*weights, config, data_type)
     sequence = sequences.from_batch_sizes(steps.batches, steps.batches[0])
