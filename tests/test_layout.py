@@ -8,14 +8,10 @@ from hypothesis import strategies as st
 
 from miopy.core.config import RNNConfig
 from miopy.core.layout import Layout
+from miopy.dialects.cudnn.layout import CUDNN
 from miopy.dialects.miopen.layout import MIOPEN
 from miopy.errors import BadParam
 
-CUDNN = Layout(
-    weights="layer direction role gate out in",
-    biases="layer direction role gate out",
-    gates={"lstm": "i f g o", "gru": "r z n"},
-)
 IN_FIRST = Layout(
     weights="layer direction role in gate out",
     biases="direction layer role gate out",

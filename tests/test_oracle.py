@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import oracle
 import pytest
@@ -15,13 +17,14 @@ def draw(network, seed=0, lengths=LENGTHS):
     rng = np.random.default_rng(seed)
     parameters = oracle.unpack(network, rng.uniform(-0.7, 0.7, oracle.buffer_size(network)))
     steps, batch = max(lengths), len(lengths)
-    states = (network.num_layers * network.num_directions, batch, network.hidden_size)
-    width = network.num_directions * network.hidden_size
+    layers = network.num_layers * network.num_directions
+    width = network.num_directions * network.state_size
     x = rng.uniform(-1, 1, (steps, batch, network.input_size))
     dy = rng.uniform(-1, 1, (steps, batch, width))
     padding = np.arange(steps)[:, None] >= np.array(lengths)
     x[padding] = dy[padding] = np.nan
-    hx, cx, dhy, dcy = (rng.uniform(-1, 1, states) for _ in range(4))
+    hx, dhy = (rng.uniform(-1, 1, (layers, batch, network.state_size)) for _ in range(2))
+    cx, dcy = (rng.uniform(-1, 1, (layers, batch, network.hidden_size)) for _ in range(2))
     return parameters, x, hx, cx, dy, dhy, dcy
 
 
@@ -38,14 +41,27 @@ def slopes(loss, array, eps=1e-6):
     return result
 
 
-@pytest.mark.parametrize("skip_input", [False, True])
-@pytest.mark.parametrize("directions", [1, 2])
-@pytest.mark.parametrize("mode", oracle.GATES)
-def test_gradients_equal_finite_differences(mode, directions, skip_input):
-    network = Network(mode, 2, 2, 3, directions, skip_input=skip_input)
+NETWORKS = [
+    Network(mode, 2, 2, 3, directions, skip_input=skip_input)
+    for mode, directions, skip_input in itertools.product(oracle.GATES, (1, 2), (False, True))
+]
+NETWORKS += [
+    Network(mode, 2, 2, 2, 2, bias, idle_keeps_state=True, vendor="cudnn")
+    for mode, bias in itertools.product(oracle.GATES, ("none", "input", "recurrent"))
+]
+NETWORKS += [
+    Network("lstm", 2, 3, 2, 2, projection_size=2),
+    Network("lstm", 2, 3, 2, 2, clip=(-0.2, 0.3)),
+    Network("lstm", 2, 3, 2, 1, projection_size=2, clip=(-0.1, 0.1), idle_keeps_state=True),
+]
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+def test_gradients_equal_finite_differences(network):
+    mode = network.mode
     parameters, x, hx, cx, dy, dhy, dcy = draw(network)
     rng = np.random.default_rng(1)
-    masks = [(rng.random(dy.shape) > 0.3) / 0.7 for _ in range(2)]
+    masks = [(rng.random(dy.shape) > 0.3) / 0.7 for _ in range(network.num_layers - 1)]
     valid = np.isfinite(dy)
 
     def run():
@@ -72,17 +88,19 @@ def test_gradients_equal_finite_differences(mode, directions, skip_input):
 @pytest.mark.peers
 @pytest.mark.parametrize("bias", [False, True])
 @pytest.mark.parametrize("directions", [1, 2])
-@pytest.mark.parametrize("mode", oracle.GATES)
-def test_everything_equals_torch(mode, directions, bias):
+@pytest.mark.parametrize("mode, projection", [*((mode, 0) for mode in oracle.GATES), ("lstm", 2)])
+def test_everything_equals_torch(mode, projection, directions, bias):
     import torch
 
     lengths = (5, 2, 3)
-    network = Network(mode, 4, 3, 3, directions, bias="both" if bias else "none")
+    bias_mode = "both" if bias else "none"
+    network = Network(mode, 4, 3, 3, directions, bias_mode, projection_size=projection)
     parameters, x, hx, cx, dy, dhy, dcy = draw(network, lengths=lengths)
     options = dict(num_layers=3, bidirectional=directions == 2, bias=bias, dtype=torch.float64)
     if mode in ("relu", "tanh"):
         module = torch.nn.RNN(4, 3, nonlinearity=mode, **options)
     else:
+        options |= {"proj_size": projection} if projection else {}
         module = getattr(torch.nn, mode.upper())(4, 3, **options)
     order = {"lstm": "ifgo", "gru": "rzn"}.get(mode, "a")
 
@@ -92,6 +110,10 @@ def test_everything_equals_torch(mode, directions, bias):
     def pairs(values):
         """(torch's parameter, ours) for every tensor of the module."""
         for layer, direction in np.ndindex(3, directions):
+            if projection:
+                name = f"weight_hr_l{layer}{'_reverse' * direction}"
+                ours = values.weights[Key(layer, direction, "projection", "p")]
+                yield getattr(module, name), ours
             for role, suffix in (("input", "ih"), ("recurrent", "hh")):
                 name = f"{suffix}_l{layer}{'_reverse' * direction}"
                 where = layer, direction, role
@@ -172,6 +194,27 @@ def test_pack_inverts_unpack(directions, bias, skip_input):
     network = Network("lstm", 3, 3, 3, directions, "both" if bias else "none", skip_input)
     buffer = np.arange(oracle.buffer_size(network), dtype=float)
     assert np.array_equal(oracle.pack(network, oracle.unpack(network, buffer)), buffer)
+
+
+@pytest.mark.parametrize("bias", ["none", "input", "recurrent", "both"])
+def test_pack_inverts_unpack_in_the_order_of_cudnn(bias):
+    network = Network("lstm", 3, 4, 2, 2, bias, projection_size=2, vendor="cudnn")
+    buffer = np.arange(oracle.buffer_size(network), dtype=float)
+    assert np.array_equal(oracle.pack(network, oracle.unpack(network, buffer)), buffer)
+
+
+def test_clipping_and_idle_sequences_leave_the_final_cell_state_as_it_is():
+    network = Network("lstm", 1, 1, clip=(-0.5, 0.5), idle_keeps_state=True)
+    run = oracle.forward(
+        network,
+        oracle.Parameters.zeros(network),
+        np.zeros((1, 2, 1)),
+        [1, 0],
+        hx=np.full((1, 2, 1), 0.25),
+        cx=np.full((1, 2, 1), 3.0),
+    )
+    assert run.cy.ravel().tolist() == [0.25, 3.0]  # half of the clipped state, and the idle one
+    assert run.hy.ravel().tolist() == [0.5 * np.tanh(0.25), 0.25]
 
 
 def test_kink_distance_is_that_of_the_closest_unit():
