@@ -55,11 +55,11 @@ def _run(
         if output_type != data_type:
             raise BadParam(f"{name}[0]", f"must have type {data_type.name}", output_type.name)
         check_outputs(name, found, config.output_size, steps)
-    check_weights(*weights, config, data_type)
+    check_weights(*weights, config)
     sequence = sequences.from_batch_sizes(steps.batches, steps.batches[0])
     packed = Padded(sequence.rows)
     shapes = Shapes(config, sequence, packed, packed, keeps_gradients=True)
-    check_states(shapes, data_type, **states)
+    check_states(shapes, **states)
     return Run(handle.backend, CUDNN, shapes, rnnDesc.dropout)
 
 

@@ -109,7 +109,7 @@ def cudnnGetRNNLinLayerBiasParams(
 def _config(rnnDesc: RNNDescriptor, xDesc: TensorDescriptor, wDesc: FilterDescriptor) -> RNNConfig:
     _, input_size = batch_and_vector("xDesc", xDesc, xDesc.data_type)
     config = config_for(rnnDesc, "xDesc", input_size, xDesc.data_type)
-    check_weights("wDesc", wDesc, config, xDesc.data_type)
+    check_weights("wDesc", wDesc, config)
     return config
 
 

@@ -42,9 +42,9 @@ def _run(
     check_set(x_name, x_desc, x_desc.is_set)
     config = config_for(rnnDesc, x_name, x_desc.vector_size, x_desc.data_type)
     for y in outputs.items():
-        run = run_of(handle, rnnDesc, config, x_desc.data_type, x, y)
-    check_weights(*weights, config, x_desc.data_type)
-    check_states(run.shapes, x_desc.data_type, **states)
+        run = run_of(handle, rnnDesc, config, x, y)
+    check_weights(*weights, config)
+    check_states(run.shapes, **states)
     return run
 
 

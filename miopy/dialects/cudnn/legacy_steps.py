@@ -70,13 +70,12 @@ def config_for(
     return rnnDesc.config(input_size, data_type)
 
 
-def check_weights(
-    argument: str, descriptor: FilterDescriptor, config: RNNConfig, data_type: cudnnDataType_t
-) -> None:
+def check_weights(argument: str, descriptor: FilterDescriptor, config: RNNConfig) -> None:
     """Raise BadParam unless a filter descriptor has the type and room for all parameters."""
     check_set(argument, descriptor, descriptor.is_set)
-    if descriptor.data_type != data_type:
-        raise BadParam(argument, f"must have type {data_type.name}", descriptor.data_type.name)
+    if descriptor.element_type.name != config.dtype:
+        rule = f"must have the type of x, {config.dtype}"
+        raise BadParam(argument, rule, descriptor.data_type.name)
     needed = weights_nbytes(config)
     if descriptor.nbytes < needed:
         count = needed // config.itemsize

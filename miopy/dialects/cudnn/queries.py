@@ -11,7 +11,7 @@ from .entry import check_set, entry
 from .handle import Handle
 from .layout import CUDNN
 from .sequence_descriptors import RNNDataDescriptor
-from .types import cudnnDataType_t, cudnnForwardMode_t
+from .types import cudnnForwardMode_t
 
 
 @entry
@@ -33,7 +33,7 @@ def cudnnGetRNNTempSpaceSizes(
     """
     mode = check_enum("fwdMode", cudnnForwardMode_t, fwdMode)
     config = configured(rnnDesc)
-    check_sequences("xDesc", xDesc, rnnDesc.data_type, config.input_size)
+    check_sequences("xDesc", xDesc, config.dtype, config.input_size)
     training = mode == cudnnForwardMode_t.CUDNN_FWD_MODE_TRAINING
     return temp_space_nbytes(config, xDesc, training=training)
 
@@ -54,13 +54,13 @@ def temp_space_nbytes(
 def check_sequences(
     argument: str,
     descriptor: RNNDataDescriptor,
-    data_type: cudnnDataType_t | None,
+    dtype: str,
     vector_size: int,
 ) -> None:
-    """Raise BadParam unless the descriptor is set, for this data type and vector size."""
+    """Raise BadParam unless the descriptor is set, for this element type and vector size."""
     check_set(argument, descriptor, descriptor.is_set)
-    if descriptor.data_type != data_type:
-        rule = f"must have the RNN's data type, {data_type.name if data_type else 'none'}"
+    if descriptor.element_type.name != dtype:
+        rule = f"must have the RNN's data type, {dtype}"
         raise BadParam(argument, rule, descriptor.data_type.name)
     if descriptor.vector_size != vector_size:
         raise BadParam(argument, f"must have vector size {vector_size}", descriptor.vector_size)

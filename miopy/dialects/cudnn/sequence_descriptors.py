@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ...calls.arguments import check_enum, check_integer, check_integers
+from ...calls.datatypes import DataType
 from ...calls.scalars import scalar, write_scalar
 from ...calls.sequences import BATCH_MAJOR, PACKED, SEQ_MAJOR, check_lengths
 from ...errors import BadParam
@@ -41,6 +42,10 @@ class RNNDataDescriptor:
     @property
     def is_set(self) -> bool:
         return self.batch_size > 0
+
+    @property
+    def element_type(self) -> DataType:
+        return DATA_TYPES[self.data_type]
 
     @property
     def is_packed(self) -> bool:
@@ -111,8 +116,8 @@ def cudnnGetRNNDataDescriptor(
     if count < batch:
         raise BadParam("arrayLengthRequested", f"must be at least the batch size, {batch}", count)
     if paddingFill is not None and rnnDataDesc.padding_fill is not None:
-        data_type = DATA_TYPES[rnnDataDesc.data_type]
-        write_scalar("paddingFill", paddingFill, data_type, rnnDataDesc.padding_fill)
+        element_type, fill = rnnDataDesc.element_type, rnnDataDesc.padding_fill
+        write_scalar("paddingFill", paddingFill, element_type, fill)
     return (
         rnnDataDesc.data_type,
         rnnDataDesc.layout,

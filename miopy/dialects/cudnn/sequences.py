@@ -41,21 +41,20 @@ from .queries import check_sequences, temp_space_nbytes, weights_nbytes
 from .sequence_descriptors import LAYOUTS, RNNDataDescriptor
 from .states import check_states
 from .tensor import TensorDescriptor
-from .types import cudnnDataType_t, cudnnForwardMode_t, cudnnWgradMode_t
+from .types import cudnnForwardMode_t, cudnnWgradMode_t
 
 
 def run_of(
     handle: Handle,
     rnnDesc: RNNDescriptor,
     config: RNNConfig,
-    data_type: cudnnDataType_t | None,
     x_of: tuple[str, RNNDataDescriptor],
     y_of: tuple[str, RNNDataDescriptor],
 ) -> Run:
     """What a call runs on, after a check of its descriptors of x and y, each with its name."""
     (x_name, xDesc), (y_name, yDesc) = x_of, y_of
-    check_sequences(x_name, xDesc, data_type, config.input_size)
-    check_sequences(y_name, yDesc, data_type, config.output_size)
+    check_sequences(x_name, xDesc, config.dtype, config.input_size)
+    check_sequences(y_name, yDesc, config.dtype, config.output_size)
     for name in ("layout", "max_seq_length", "lengths"):
         ours, theirs = getattr(yDesc, name), getattr(xDesc, name)
         if ours != theirs:
@@ -67,7 +66,8 @@ def run_of(
     layout, steps = LAYOUTS[xDesc.layout], xDesc.max_seq_length
     x = padded(sequence, layout, steps, bytes(config.itemsize))
     y = padded(sequence, layout, steps, yDesc.padding_fill)
-    return Run(handle.backend, CUDNN, Shapes(config, sequence, x, y, True), rnnDesc.dropout)
+    shapes = Shapes(config, sequence, x, y, keeps_gradients=True)
+    return Run(handle.backend, CUDNN, shapes, rnnDesc.dropout)
 
 
 def check_spaces(
@@ -114,8 +114,8 @@ def cudnnRNNForward(
     mode = check_enum("fwdMode", cudnnForwardMode_t, fwdMode)
     config = configured(rnnDesc)
     require(x=x, y=y, weightSpace=weightSpace)
-    run = run_of(handle, rnnDesc, config, rnnDesc.data_type, ("xDesc", xDesc), ("yDesc", yDesc))
-    check_states(run.shapes, xDesc.data_type, hDesc=(hDesc, hx, hy), cDesc=(cDesc, cx, cy))
+    run = run_of(handle, rnnDesc, config, ("xDesc", xDesc), ("yDesc", yDesc))
+    check_states(run.shapes, hDesc=(hDesc, hx, hy), cDesc=(cDesc, cx, cy))
     training = mode == cudnnForwardMode_t.CUDNN_FWD_MODE_TRAINING
     workspace = Buffer("workSpace", workSpace, workSpaceSize)
     reserve = Buffer("reserveSpace", reserveSpace, reserveSpaceSize) if training else None
@@ -158,9 +158,9 @@ def cudnnRNNBackwardData_v8(
     """
     config = configured(rnnDesc)
     require(y=y, dy=dy, dx=dx, weightSpace=weightSpace, reserveSpace=reserveSpace)
-    run = run_of(handle, rnnDesc, config, rnnDesc.data_type, ("xDesc", xDesc), ("yDesc", yDesc))
+    run = run_of(handle, rnnDesc, config, ("xDesc", xDesc), ("yDesc", yDesc))
     hidden, cell = (hDesc, hx, dhy, dhx), (cDesc, cx, dcy, dcx)
-    check_states(run.shapes, xDesc.data_type, hDesc=hidden, cDesc=cell)
+    check_states(run.shapes, hDesc=hidden, cDesc=cell)
     workspace = Buffer("workSpace", workSpace, workSpaceSize)
     reserve = Buffer("reserveSpace", reserveSpace, reserveSpaceSize)
     check_size("weightSpaceSize", weightSpaceSize, weights_nbytes(config))
@@ -200,8 +200,8 @@ def cudnnRNNBackwardWeights_v8(
         raise NotSupported("addGrad", "must be CUDNN_WGRAD_MODE_ADD", mode.name)
     config = configured(rnnDesc)
     require(x=x, y=y, dweightSpace=dweightSpace, reserveSpace=reserveSpace)
-    run = run_of(handle, rnnDesc, config, rnnDesc.data_type, ("xDesc", xDesc), ("yDesc", yDesc))
-    check_states(run.shapes, xDesc.data_type, hDesc=(hDesc, hx))
+    run = run_of(handle, rnnDesc, config, ("xDesc", xDesc), ("yDesc", yDesc))
+    check_states(run.shapes, hDesc=(hDesc, hx))
     workspace = Buffer("workSpace", workSpace, workSpaceSize)
     reserve = Buffer("reserveSpace", reserveSpace, reserveSpaceSize)
     check_size("weightSpaceSize", weightSpaceSize, weights_nbytes(config))

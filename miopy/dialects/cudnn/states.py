@@ -8,10 +8,9 @@ from ...calls.arguments import require
 from ...calls.passes import Shapes
 from ...errors import BadParam
 from .tensor import TensorDescriptor
-from .types import cudnnDataType_t
 
 
-def check_states(shapes: Shapes, data_type: cudnnDataType_t, **states: tuple[Any, ...]) -> None:
+def check_states(shapes: Shapes, **states: tuple[Any, ...]) -> None:
     """Check the descriptors of states whose data is used.
 
     states   by the name of its descriptor, which says whether it is an h or a c: the descriptor,
@@ -25,14 +24,14 @@ def check_states(shapes: Shapes, data_type: cudnnDataType_t, **states: tuple[Any
         require(**{name: descriptor})
         width = config.hidden_size if is_cell else config.state_size
         layers = config.num_layers * config.num_directions
-        _check_state(name, descriptor, data_type, (layers, shapes.sequence.batch, width))
+        _check_state(name, descriptor, config.dtype, (layers, shapes.sequence.batch, width))
 
 
 def _check_state(
-    name: str, descriptor: TensorDescriptor, data_type: cudnnDataType_t, dims: tuple[int, ...]
+    name: str, descriptor: TensorDescriptor, dtype: str, dims: tuple[int, ...]
 ) -> None:
-    if descriptor.data_type != data_type:
-        raise BadParam(name, f"must have type {data_type.name}", descriptor.data_type.name)
+    if descriptor.element_type.name != dtype:
+        raise BadParam(name, f"must have the RNN's data type, {dtype}", descriptor.data_type.name)
     if descriptor.dims != dims:
         raise BadParam(name, f"must have dims {dims}", descriptor.dims)
     if not descriptor.is_packed:

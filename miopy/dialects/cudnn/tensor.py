@@ -84,9 +84,13 @@ class FilterDescriptor:
     alive: bool = True
 
     @property
+    def element_type(self) -> DataType:
+        return DATA_TYPES[self.data_type]
+
+    @property
     def nbytes(self) -> int:
         count = math.prod(self.dims) if self.dims else 0
-        return count * DATA_TYPES[self.data_type].itemsize
+        return count * self.element_type.itemsize
 
     def assign(
         self, data_type: cudnnDataType_t, format: cudnnTensorFormat_t, dims: tuple[int, ...]
