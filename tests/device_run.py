@@ -13,9 +13,9 @@ class DeviceRun(Run):
     Dropout is left to tests whose arrays both sides can reach: its states are not copied.
     """
 
-    def _allocate(self) -> dict[str, Buffer]:
+    def allocate(self) -> dict[str, Buffer]:
         self.on_device: dict[str, Any] = {}
-        return super()._allocate()
+        return super().allocate()
 
     def upload(self) -> None:
         """Copy every buffer to the device; waits for it."""

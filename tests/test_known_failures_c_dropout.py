@@ -123,8 +123,8 @@ def digest():
 def test_C4_same_seed_gives_the_same_bits_in_another_process(backend):
     """pytorch/pytorch#35661: fixed seeds did not fix the results."""
     path = os.pathsep.join([str(Path(__file__).parent), *filter(None, sys.path)])
-    setup = "hostcuda.emulate()" if backend == "emulated" else ""
-    command = f"import hostcuda, test_known_failures_c_dropout as t; {setup}; print(t.digest())"
+    setup = "hostcuda.emulate(); " if backend == "emulated" else ""
+    command = f"import hostcuda, test_known_failures_c_dropout as t; {setup}print(t.digest())"
     done = subprocess.run(
         [sys.executable, "-c", command],
         env=os.environ | {"PYTHONPATH": path},

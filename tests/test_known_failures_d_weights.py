@@ -13,7 +13,8 @@ import oracle
 import pytest
 from cases import PADDED, SEQ_LAYOUTS, Case, expected
 from harness import DTYPES, Run, assert_results, rnn_descriptor, tensor_descriptor
-from oracle import GATES, Key
+from oracle import GATES
+from oracle_network import ROLES, Key
 
 from miopy import miopen as mi
 from miopy.errors import BadParam
@@ -61,7 +62,7 @@ def set_parameters(run, parameters):
     )
     for values, offset_of, set_one in calls:
         for key, value in values.items():
-            index = gates.index(key.gate) + len(gates) * oracle.ROLES.index(key.role)
+            index = gates.index(key.gate) + len(gates) * ROLES.index(key.role)
             layer = key.layer * directions + key.direction
             desc = mi.miopenCreateTensorDescriptor()
             offset_of(run.rnn, layer, x_desc, index, desc)
