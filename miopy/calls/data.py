@@ -26,6 +26,7 @@ class DataArguments:
         self.location = location
         self.dtype = dtype
         self.itemsize = itemsize
+        self.alignment = max(OPAQUE_ALIGNMENT, itemsize)
         self.outputs: list[Span] = []
         self.inputs: list[Span] = []
 
@@ -64,7 +65,7 @@ class DataArguments:
             optional=nbytes == 0,
             location=self.location,
         )
-        check_alignment(name, address, max(OPAQUE_ALIGNMENT, self.itemsize))
+        check_alignment(name, address, self.alignment)
         (self.outputs if writable else self.inputs).append(Span(name, address, nbytes))
         return address or 0
 

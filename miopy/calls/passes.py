@@ -61,8 +61,9 @@ class Shapes(NamedTuple):
 
     @property
     def c_elements(self) -> int:
-        units = self.config.num_directions * self.config.hidden_size
-        return self.config.num_layers * self.sequence.batch * units
+        config = self.config
+        units = config.num_directions * config.hidden_size
+        return config.num_layers * self.sequence.batch * units
 
     def plan(self, *, training: bool) -> Plan:
         return plan(
@@ -114,13 +115,14 @@ def run_forward(
     """Training if there is a reserve. `tensors` has x, hx, cx, y, hy and cy."""
     shapes, call = run.shapes, run.arguments()
     config, has_c = shapes.config, shapes.config.record.has_cell_state
+    h, c = shapes.h_elements, shapes.c_elements
     x = call.read("x", tensors["x"], shapes.x_elements)
     address = call.read(*w, run.layout.size(config))
-    hx = call.read("hx", tensors["hx"], shapes.h_elements, optional=True)
-    cx = call.read("cx", tensors["cx"], shapes.c_elements, optional=True) if has_c else None
+    hx = call.read("hx", tensors["hx"], h, optional=True)
+    cx = call.read("cx", tensors["cx"], c, optional=True) if has_c else None
     y = call.write("y", tensors["y"], shapes.y_elements)
-    hy = call.write("hy", tensors["hy"], shapes.h_elements, optional=True)
-    cy = call.write("cy", tensors["cy"], shapes.c_elements, optional=True) if has_c else None
+    hy = call.write("hy", tensors["hy"], h, optional=True)
+    cy = call.write("cy", tensors["cy"], c, optional=True) if has_c else None
     work = call.opaque(workspace, writable=True)
     space = call.opaque(reserve, writable=True) if reserve else None
     dropped = None
@@ -157,15 +159,16 @@ def run_backward_data(
     """`tensors` has dy, dhy, dcy, hx, cx, dx, dhx and dcx."""
     shapes, call = run.shapes, run.arguments()
     config, has_c = shapes.config, shapes.config.record.has_cell_state
+    h, c = shapes.h_elements, shapes.c_elements
     dy = call.read("dy", tensors["dy"], shapes.y_elements)
     address = call.read(*w, run.layout.size(replace(config, bias="none")))
-    hx = call.read("hx", tensors["hx"], shapes.h_elements, optional=True)
-    dhy = call.read("dhy", tensors["dhy"], shapes.h_elements, optional=True)
-    cx = call.read("cx", tensors["cx"], shapes.c_elements, optional=True) if has_c else None
-    dcy = call.read("dcy", tensors["dcy"], shapes.c_elements, optional=True) if has_c else None
+    hx = call.read("hx", tensors["hx"], h, optional=True)
+    dhy = call.read("dhy", tensors["dhy"], h, optional=True)
+    cx = call.read("cx", tensors["cx"], c, optional=True) if has_c else None
+    dcy = call.read("dcy", tensors["dcy"], c, optional=True) if has_c else None
     dx = call.write("dx", tensors["dx"], shapes.x_elements)
-    dhx = call.write("dhx", tensors["dhx"], shapes.h_elements, optional=True)
-    dcx = call.write("dcx", tensors["dcx"], shapes.c_elements, optional=True) if has_c else None
+    dhx = call.write("dhx", tensors["dhx"], h, optional=True)
+    dcx = call.write("dcx", tensors["dcx"], c, optional=True) if has_c else None
     work = call.opaque(workspace, writable=True)
     space = call.opaque(reserve, writable=shapes.keeps_gradients)
     call.check_overlap()
