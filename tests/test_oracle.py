@@ -85,44 +85,52 @@ def test_gradients_equal_finite_differences(network):
         assert np.abs(gradient - expected)[known].max() < 1e-7
 
 
+def module_of(network):
+    """torch's module of a network, in double."""
+    import torch
+
+    options = {"num_layers": network.num_layers, "bias": network.bias == "both"}
+    options |= {"bidirectional": network.num_directions == 2, "dtype": torch.float64}
+    sizes = network.input_size, network.hidden_size
+    if network.mode in ("relu", "tanh"):
+        return torch.nn.RNN(*sizes, nonlinearity=network.mode, **options)
+    if network.projection_size:
+        options["proj_size"] = network.projection_size
+    return getattr(torch.nn, network.mode.upper())(*sizes, **options)
+
+
+def pairs(network, module, values):
+    """(torch's parameter, ours) for every tensor of a module."""
+    order = {"lstm": "ifgo", "gru": "rzn"}.get(network.mode, "a")
+
+    def stacked(source, *where):
+        return np.concatenate([source[Key(*where, gate)] for gate in order])
+
+    for layer, direction in np.ndindex(network.num_layers, network.num_directions):
+        place = f"l{layer}{'_reverse' * direction}"
+        if network.projection_size:
+            ours = values.weights[Key(layer, direction, "projection", "p")]
+            yield getattr(module, f"weight_hr_{place}"), ours
+        for role, name in (("input", f"ih_{place}"), ("recurrent", f"hh_{place}")):
+            where = layer, direction, role
+            yield getattr(module, f"weight_{name}"), stacked(values.weights, *where)
+            if network.bias == "both":
+                yield getattr(module, f"bias_{name}"), stacked(values.biases, *where)
+
+
 @pytest.mark.peers
-@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("bias", ["none", "both"])
 @pytest.mark.parametrize("directions", [1, 2])
 @pytest.mark.parametrize("mode, projection", [*((mode, 0) for mode in oracle.GATES), ("lstm", 2)])
 def test_everything_equals_torch(mode, projection, directions, bias):
     import torch
 
     lengths = (5, 2, 3)
-    bias_mode = "both" if bias else "none"
-    network = Network(mode, 4, 3, 3, directions, bias_mode, projection_size=projection)
+    network = Network(mode, 4, 3, 3, directions, bias, projection_size=projection)
     parameters, x, hx, cx, dy, dhy, dcy = draw(network, lengths=lengths)
-    options = dict(num_layers=3, bidirectional=directions == 2, bias=bias, dtype=torch.float64)
-    if mode in ("relu", "tanh"):
-        module = torch.nn.RNN(4, 3, nonlinearity=mode, **options)
-    else:
-        options |= {"proj_size": projection} if projection else {}
-        module = getattr(torch.nn, mode.upper())(4, 3, **options)
-    order = {"lstm": "ifgo", "gru": "rzn"}.get(mode, "a")
-
-    def stacked(source, layer, direction, role):
-        return np.concatenate([source[Key(layer, direction, role, gate)] for gate in order])
-
-    def pairs(values):
-        """(torch's parameter, ours) for every tensor of the module."""
-        for layer, direction in np.ndindex(3, directions):
-            if projection:
-                name = f"weight_hr_l{layer}{'_reverse' * direction}"
-                ours = values.weights[Key(layer, direction, "projection", "p")]
-                yield getattr(module, name), ours
-            for role, suffix in (("input", "ih"), ("recurrent", "hh")):
-                name = f"{suffix}_l{layer}{'_reverse' * direction}"
-                where = layer, direction, role
-                yield getattr(module, f"weight_{name}"), stacked(values.weights, *where)
-                if bias:
-                    yield getattr(module, f"bias_{name}"), stacked(values.biases, *where)
-
+    module = module_of(network)
     with torch.no_grad():
-        for theirs, ours in pairs(parameters):
+        for theirs, ours in pairs(network, module, parameters):
             theirs.copy_(torch.tensor(ours))
     tensors = [torch.tensor(np.nan_to_num(a)).requires_grad_() for a in (x, hx, cx)]
     packed = torch.nn.utils.rnn.pack_padded_sequence(tensors[0], lengths, enforce_sorted=False)
@@ -139,7 +147,7 @@ def test_everything_equals_torch(mode, projection, directions, bias):
     checks = [(run.y, out), (run.hy, hy), (got.dx, tensors[0].grad), (got.dhx, tensors[1].grad)]
     if cy is not None:
         checks += [(run.cy, cy), (got.dcx, tensors[2].grad)]
-    checks += [(ours, theirs.grad) for theirs, ours in pairs(got.parameters)]
+    checks += [(ours, theirs.grad) for theirs, ours in pairs(network, module, got.parameters)]
     for ours, theirs in checks:
         np.testing.assert_allclose(ours, theirs.detach().numpy(), rtol=0, atol=1e-12)
 
