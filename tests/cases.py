@@ -179,19 +179,25 @@ def draw(case: Case, attempt: int = 0) -> Data:
 
 
 def dropout_masks(case: Case) -> list[np.ndarray]:
-    """Per layer but the last, the scaled mask (T, N, D*H); the same one for every layer.
+    """Per layer but the last, the scaled mask (T, N, D*H); MIOpen has the same one for every layer.
 
     The generator counts packed rows of the sequences in descending order of length, ties kept.
     """
+    if case.network.vendor == "miopen":
+        return [_dropout_mask(case, 0)] * (case.num_layers - 1)
+    return [_dropout_mask(case, before) for before in range(case.num_layers - 1)]
+
+
+def _dropout_mask(case: Case, before: int) -> np.ndarray:
     lengths = np.array(case.lengths)
     order = np.argsort(-lengths, kind="stable")
     width = case.output_size
-    kept = xorwow.mask(lengths.sum() * width, case.seed, case.dropout).reshape(-1, width)
+    kept = xorwow.mask(lengths.sum() * width, case.seed, case.dropout, before).reshape(-1, width)
     mask = np.zeros((case.steps, case.batch, width))
     sorted_valid = np.arange(case.steps)[:, None] < lengths[order]
     times, ranks = np.nonzero(sorted_valid)
     mask[times, order[ranks]] = kept * float(xorwow.scale(case.dropout))
-    return [mask] * (case.num_layers - 1)
+    return mask
 
 
 def run_oracle(case: Case, data: Data, training: bool = True) -> oracle.Forward:

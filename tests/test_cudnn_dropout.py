@@ -182,3 +182,28 @@ def test_one_layer_knows_no_dropout(backend):
 def test_the_reserve_grows_with_dropout(backend):
     plain, dropping = (CudnnRun(cudnn_case(num_layers=2, dropout=rate)) for rate in (0.0, 0.5))
     assert dropping.space_sizes()[2] > plain.space_sizes()[2]
+
+
+def test_every_mask_is_another_until_the_seed_is_set_again(handle):
+    descriptor, states = set_dropout(handle)
+    desc, x = tensor_descriptor("float32", (400, 64)), np.ones((400, 64), np.float32)
+    y, mask = np.empty_like(x), np.empty(x.size, np.uint8)
+
+    def drawn():
+        cu.cudnnDropoutForward(handle, descriptor, desc, x, desc, y, mask, mask.nbytes)
+        return mask.copy()
+
+    masks = [drawn() for _ in range(3)]
+    for before, got in enumerate(masks):
+        assert np.array_equal(got, xorwow.mask(x.size, SEED, RATE, before))
+    given = (RATE, states.array, states.array.nbytes, SEED)
+    cu.cudnnSetDropoutDescriptor(descriptor, handle, *given)
+    assert np.array_equal(drawn(), masks[0])
+
+
+def test_every_training_step_drops_other_units(backend):
+    case = cudnn_case("lstm", num_layers=3, dropout=0.5)
+    run = CudnnRun(case)
+    first, second = run.training(), run.training()
+    assert not np.array_equal(first["y"], second["y"])
+    assert np.array_equal(run.forward_inference()["y"], run.forward_inference()["y"])

@@ -354,6 +354,18 @@ def test_dropout_mask(device, elements):
     assert np.array_equal(given.values, states)
 
 
+def test_states_that_advanced_give_the_next_mask(device):
+    count = 256
+    d, words = xorwow.states(5)
+    states = np.concatenate([np.full((count, 1), d), words[:count]], axis=1)
+    given = Array(device, states, np.uint32)
+    call(device, BYTES, "xorwow_advance", given, count, 3)
+    mask = dense(device, count, dtype="int8")
+    call(device, BYTES, "dropout_mask", mask, given, count, ctypes.c_float(0.3))
+    drawn = xorwow.uniform(xorwow.draws(5, count, 4)[3]) > np.float32(0.3)
+    assert np.array_equal(mask.values, drawn)
+
+
 @pytest.mark.parametrize("dtype", FLOATING)
 @pytest.mark.parametrize("in_place", [False, True])
 def test_dropout_apply(device, dtype, in_place):

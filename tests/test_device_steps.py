@@ -22,6 +22,7 @@ from miopy.backends import cuda_source
 from miopy.core.cells import CELLS
 
 H = 61
+NO_CLIP = (-np.inf, np.inf)
 ORACLE_NAMES = {"n_h": "q_n"}
 STEP_H = Path(cuda_source.__file__).parent.parent / "kernels/step.h"
 
@@ -117,7 +118,7 @@ def test_a_training_step_forward(device, cell, dtype, h_rows):
         for part in (a, q)
     ]
     inputs = before[0][:rows], before[1][:rows]
-    new_h, new_c, planes = oracle.cell_forward(cell, *parts, *inputs)
+    new_h, new_c, planes = oracle.cell_forward(cell, *parts, *inputs, NO_CLIP)
 
     arguments = dict(output=output, y=y, saved=saved, h=h, x_products=products)
     if step.cell.has_cell_state:
@@ -149,7 +150,7 @@ def test_an_inference_step_forward_on_x_itself(device, cell, dtype):
     x, output = step.storage(rows, H, gap=4), step.unset(rows, H)
     h, c = step.reals(rows, H), step.reals(rows, H)
     parts = dict.fromkeys(step.cell.gates, x.numbers), dict.fromkeys(step.cell.gates, 0.0)
-    new_h, new_c, _ = oracle.cell_forward(cell, *parts, h.numbers, c.numbers)
+    new_h, new_c, _ = oracle.cell_forward(cell, *parts, h.numbers, c.numbers, NO_CLIP)
     arguments = dict(output=output, h=h, x=x, x_row=H + 4, output_row=H, rows=rows, hidden_size=H)
     if step.cell.has_cell_state:
         arguments["c"] = c
@@ -207,7 +208,7 @@ class Backward(Step):
         for plane, name in enumerate(self.cell.saved):
             planes[ORACLE_NAMES.get(name, name)] = numbers[:, plane]
         dc = self.dc.numbers[: self.rows]
-        da, dq, dh, dc = oracle.cell_backward(self.cell.name, planes, h, c, dh, dc)
+        da, dq, dh, dc = oracle.cell_backward(self.cell.name, planes, h, c, dh, dc, NO_CLIP)
         dgates = np.empty((self.rows, self.cell.num_planes, H))
         for gate, name in enumerate(self.cell.gates):
             dgates[:, self.position[gate]] = dq[name]

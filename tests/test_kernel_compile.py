@@ -60,7 +60,7 @@ def test_an_array_that_is_indexed_at_run_time_is_seen():
 
 
 def test_an_error_says_which_file_and_line():
-    text = SOURCES[0].text.replace("cell_forward(pre,", "no_such_function(pre,")
+    text = SOURCES[0].text.replace("cell_forward(scalars,", "no_such_function(scalars,")
     with pytest.raises(ValueError, match=r'pointwise\.c\(\d+\): error: identifier "no_such'):
         nvrtc.compile_source("broken", text, "sm_90")
 

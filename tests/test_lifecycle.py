@@ -174,6 +174,7 @@ def test_an_interrupt_inside_a_call_reaches_a_python_program(tmp_path: Path) -> 
 import ctypes, signal, time
 from c_library import create, load, UNKNOWN_ERROR
 from miopy.abi import OBJECTS
+signal.signal(signal.SIGINT, signal.default_int_handler)  # jobs in the background ignore it
 library = load()
 handle = create(library)
 send = ctypes.cast(ctypes.CDLL(None)["raise"], ctypes.c_void_p)

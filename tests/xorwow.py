@@ -88,11 +88,12 @@ def uniform(values: Array) -> Array:
     return values.astype(np.float32) * scale + scale
 
 
-def mask(elements: int, seed: int, dropout: float) -> Array:
-    """uint8 (elements,): 1 where an element is kept."""
+def mask(elements: int, seed: int, dropout: float, before: int = 0) -> Array:
+    """uint8 (elements,): 1 where an element is kept; `before` masks as large have been drawn."""
     count = 256 * min(64, -(-elements // 256))
     rounds = -(-elements // count)
-    drawn = uniform(draws(seed, count, rounds)).ravel()[:elements]
+    drawn = draws(seed, count, (before + 1) * rounds)[before * rounds :]
+    drawn = uniform(drawn).ravel()[:elements]
     return (drawn > np.float32(dropout)).astype(np.uint8)
 
 

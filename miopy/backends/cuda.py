@@ -69,7 +69,7 @@ class CudaBackend:
         self.initialize_dropout_states = simple.initialize_dropout_states
         self.dropout_states_nbytes = simple.dropout_states_nbytes
         self.dropout_mask, self.dropout_apply = simple.dropout_mask, simple.dropout_apply
-        self.dropout = simple.dropout
+        self.dropout, self.dropout_advance = simple.dropout, simple.dropout_advance
         self.set_tensor, self.scale_tensor = simple.set_tensor, simple.scale_tensor
         self.transform_tensor, self.op_tensor = simple.transform_tensor, simple.op_tensor
 

@@ -212,6 +212,13 @@ class Elementwise:
             kernel = self._shared("dropout_mask")
             self._stream.launch(kernel, threads, *places, Int64(elements), Float(dropout))
 
+    def dropout_advance(self, states: int, elements: int) -> None:
+        used = self.dropout_states_nbytes(elements) // STATE_NBYTES
+        draws = -(-elements // used) if used else 0
+        with self._stream:
+            kernel = self._shared("xorwow_advance")
+            self._stream.launch(kernel, used, pointer(states), Int64(used), Int64(draws))
+
     def dropout_apply(
         self, dtype: str, y: int, x: int, mask: int, elements: int, dropout: float
     ) -> None:

@@ -302,6 +302,7 @@ class HostBackend:
     initialize_dropout_states = staticmethod(host_elementwise.initialize_dropout_states)
     dropout_states_nbytes = staticmethod(host_elementwise.dropout_states_nbytes)
     dropout_mask = staticmethod(host_elementwise.dropout_mask)
+    dropout_advance = staticmethod(host_elementwise.dropout_advance)
     dropout_apply = staticmethod(host_elementwise.dropout_apply)
     set_tensor = staticmethod(host_elementwise.set_tensor)
     scale_tensor = staticmethod(host_elementwise.scale_tensor)

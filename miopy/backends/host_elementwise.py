@@ -42,6 +42,10 @@ def dropout_mask(mask: int, states: int, elements: int, dropout: float) -> None:
     lib.draw_dropout_mask(_pointer(mask), _pointer(states), elements, dropout)
 
 
+def dropout_advance(states: int, elements: int) -> None:
+    lib.advance_dropout_states(_pointer(states), elements)
+
+
 def dropout_apply(dtype: str, y: int, x: int, mask: int, elements: int, dropout: float) -> None:
     dropout_apply_strided(dtype, (elements,), Strided(y, (1,)), Strided(x, (1,)), mask, dropout)
 

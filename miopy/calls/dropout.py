@@ -1,8 +1,8 @@
 """Dropout as descriptors and passes use it: random states, masks, rates.
 
-A mask is drawn from XORWOW states that are never advanced: a descriptor gives the same mask on
-every call, and in every layer of an RNN, until it is set with another seed. Kept elements are
-scaled by 1 / (1 - dropout), rounded to the data type.
+A mask is drawn from XORWOW states. Where a vendor never advances them a descriptor gives the same
+mask on every call, and in every layer of an RNN, until it is set with another seed. Kept elements
+are scaled by 1 / (1 - dropout), rounded to the data type.
 """
 
 from __future__ import annotations
@@ -31,7 +31,11 @@ class DropoutDescription(Protocol):
     dropout         the probability of dropping an element
     states          address of the random states, None without
     states_nbytes   their size as the caller declared it
+    advances        whether the states go on with every mask
     """
+
+    @property
+    def advances(self) -> bool: ...
 
     @property
     def dropout(self) -> float: ...
@@ -123,13 +127,17 @@ def drop(
     """Drop out `source` into `target` with the mask at an address, or draw one."""
     mask_span = Span("reserveSpace", mask, source.num_elements)
     states = Span("states", descriptor.states, descriptor.states_nbytes)
-    if draw:
+    if draw and descriptor.advances:
+        check_overlap(target, [source], written=[mask_span, states])
+    elif draw:
         check_overlap(target, [source], written=[mask_span], read=[states])
     else:
         check_overlap(target, [source], read=[mask_span])
     lengths, (y, x) = walk(target, source)
     given = descriptor.states if draw else None
     backend.dropout(source.dtype, lengths, y, x, mask, given, descriptor.dropout)
+    if given is not None and descriptor.advances:
+        backend.dropout_advance(given, source.num_elements)
 
 
 def between_layers(
@@ -139,7 +147,7 @@ def between_layers(
     config: RNNConfig,
     rows: int,
 ) -> Dropout | None:
-    """Dropout between the layers of an RNN in training; the states become one more input of the
+    """Dropout between the layers of an RNN in training; the states become one more argument of the
     call."""
     if not config.dropout:
         return None
@@ -148,8 +156,9 @@ def between_layers(
     if descriptor.states is None:
         raise BadParam("rnnDesc", "must have a dropout descriptor with states, they are NULL")
     needed = check_states(backend, "rnnDesc", descriptor, rows * config.output_size)
-    call.inputs.append(Span("states", descriptor.states, needed))
-    return Dropout(descriptor.dropout, descriptor.states)
+    states = call.outputs if descriptor.advances else call.inputs
+    states.append(Span("states", descriptor.states, needed))
+    return Dropout(descriptor.dropout, descriptor.states, descriptor.advances)
 
 
 def backward_scale(config: RNNConfig, descriptor: DropoutDescription | None) -> float:

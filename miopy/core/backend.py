@@ -208,6 +208,9 @@ class Backend(Protocol):
     def dropout_mask(self, mask: int, states: int, elements: int, dropout: float) -> None:
         """Write one byte per element: 1 where it is kept."""
 
+    def dropout_advance(self, states: int, elements: int) -> None:
+        """Let the states of such a mask go on behind its last draw: the next one will differ."""
+
     def dropout_apply(
         self, dtype: str, y: int, x: int, mask: int, elements: int, dropout: float
     ) -> None:

@@ -22,10 +22,14 @@ class Rows:
 
 @dataclass(frozen=True)
 class Dropout:
-    """Inter-layer dropout: the rate p and the address of the random states."""
+    """Inter-layer dropout: the rate p and the address of the random states.
+
+    advances   whether the states go on with every mask; else all masks of a seed are the same
+    """
 
     rate: float
     states: int
+    advances: bool = False
 
 
 def layer_of(plan: Plan, layout: Layout, sequence: Sequence, layer: int, direction: int) -> Layer:
@@ -142,5 +146,7 @@ def _drop(
     mask = plan.reserve.address(reserve, "mask", layer)
     dropped = plan.reserve.address(reserve, "dropped", layer)
     backend.dropout_mask(mask, dropout.states, elements, dropout.rate)
+    if dropout.advances:
+        backend.dropout_advance(dropout.states, elements)
     backend.dropout_apply(plan.config.dtype, dropped, output, mask, elements, dropout.rate)
     return dropped

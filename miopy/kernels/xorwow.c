@@ -144,3 +144,19 @@ KERNEL dropout_mask(uint8_t *mask, const xorwow_state *states, int64_t elements,
             }
     }
 }
+
+/* Every one of `count` states goes on by `draws` draws. */
+KERNEL xorwow_advance(xorwow_state *states, int64_t count, int64_t draws)
+{
+    EACH(k, count) {
+        xorwow_state state = states[k];
+        for (int64_t draw = 0; draw < draws; draw++) {
+            const uint32_t next = xorshift(state.x[0], state.x[WORDS - 1]);
+            for (int word = 0; word < WORDS - 1; word++)
+                state.x[word] = state.x[word + 1];
+            state.x[WORDS - 1] = next;
+            state.d += 362437u;
+        }
+        states[k] = state;
+    }
+}

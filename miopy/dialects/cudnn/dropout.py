@@ -1,8 +1,8 @@
 """Dropout: descriptors, the random states they point to, and stand-alone dropout.
 
-What a mask is, and what drawing one does to the states, is told in miopy/calls/dropout.py: unlike
-cuDNN's, the states take 24 bytes each and are never advanced, so that a descriptor gives the same
-mask until it is set with another seed.
+What a mask is is told in miopy/calls/dropout.py. The states take 24 bytes each, unlike cuDNN's; as
+there, each mask leaves them behind its last draw, so that no two are the same, and setting the
+descriptor with a seed begins anew.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ class DropoutDescriptor:
     """
 
     c_name: ClassVar[str] = "cudnnDropoutDescriptor_t"
+    advances: ClassVar[bool] = True
 
     dropout: float = 0.0
     states: int | None = None

@@ -34,6 +34,7 @@ class DropoutDescriptor:
     """
 
     c_name: ClassVar[str] = "miopenDropoutDescriptor_t"
+    advances: ClassVar[bool] = False
 
     dropout: float = 0.0
     states: int | None = None

@@ -51,6 +51,12 @@ void draw_dropout_mask(void *mask, const void *states, int64_t elements, float d
     dropout_mask(mask, states, elements, dropout);
 }
 
+void advance_dropout_states(void *states, int64_t elements)
+{
+    const int64_t used = states_used(elements);
+    xorwow_advance(states, used, used ? (elements + used - 1) / used : 0);
+}
+
 void apply_dropout(int type, int dims, const int64_t *lengths, void *y, const int64_t *y_strides,
                    const void *x, const int64_t *x_strides, const void *mask, float dropout)
 {

@@ -10,6 +10,9 @@ int64_t dropout_states_nbytes(int64_t elements);
 
 void draw_dropout_mask(void *mask, const void *states, int64_t elements, float dropout);
 
+/* Let the states that a mask of so many elements was drawn from go on behind its last draw. */
+void advance_dropout_states(void *states, int64_t elements);
+
 /* y = mask ? x / (1 - dropout) : 0 over 1 to 5 dimensions, strides in elements. y may be x. */
 void apply_dropout(int type, int dims, const int64_t *lengths, void *y, const int64_t *y_strides,
                    const void *x, const int64_t *x_strides, const void *mask, float dropout);
