@@ -186,7 +186,7 @@ def test_the_reserve_grows_with_dropout(backend):
 
 def test_every_mask_is_another_until_the_seed_is_set_again(handle):
     descriptor, states = set_dropout(handle)
-    desc, x = tensor_descriptor("float32", (400, 64)), np.ones((400, 64), np.float32)
+    desc, x = tensor_descriptor("float32", (400, 8, 8)), np.ones((400, 8, 8), np.float32)
     y, mask = np.empty_like(x), np.empty(x.size, np.uint8)
 
     def drawn():
