@@ -13,7 +13,7 @@ from miopy.core.backward_weights import backward_weights
 from miopy.core.config import RNNConfig
 from miopy.core.forward import Rows, forward
 from miopy.core.plan import plan
-from miopy.dialects.miopen.layout import MIOPEN
+from miopy.layouts import MIOPEN
 
 # bfloat16 is unknown to NumPy: its values are handled as the integers of their bits.
 STORAGE = {

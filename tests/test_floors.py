@@ -16,25 +16,28 @@ PACKAGE = ROOT / "miopy"
 MAY_IMPORT = {
     "errors": (),
     "core": ("errors", "core"),
+    "layouts": ("core.layout",),
     "backends": (
         "errors",
         "core.backend",
         "core.cells",
         "core.config",
+        "backends.arrays",
         "backends.scratch",
         "backends.stepped",
         "backends._stepped",
     ),
     "calls": ("errors", "core", "calls"),
-    "dialects": ("errors", "core", "calls", "backends"),
+    "dialects": ("errors", "core", "layouts", "calls", "backends"),
     "abi": ("errors",),
-    "weights": ("errors", "core.cells", "core.config", "core.layout", "weights"),
+    "weights": ("errors", "core.cells", "core.config", "core.layout", "layouts", "weights"),
 }
 # What each floor may import from outside the standard library.
 MAY_USE = {
     "errors": set(),
     "core": {"numpy"},
-    "backends": {"numpy", "cffi", "cupy", "cuda"},
+    "layouts": set(),
+    "backends": {"numpy", "cffi", "cupy", "cuda", "ml_dtypes"},
     "calls": {"numpy"},
     "dialects": {"numpy"},
     "abi": set(),
@@ -101,8 +104,6 @@ def allowed_inside(importer: str, target: str) -> bool:
         own = ".".join(importer.split(".")[:2])
         if target == own or target.startswith(f"{own}."):
             return True
-    if floor == "weights" and re.fullmatch(r"dialects\.\w+\.layout", target):
-        return True
     if floor == "backends":
         own = importer.partition(".")[2].partition("_")[0]  # host of host and host_elementwise
         if target == "backends" or target.startswith((f"backends.{own}", f"backends._{own}")):
@@ -134,11 +135,10 @@ def test_the_core_is_ordered(name):
             assert earlier, f"{module} must not import {other}"
 
 
-def test_weights_see_of_a_dialect_its_layout_alone():
-    for target in ("dialects.miopen.layout", "dialects.cudnn.layout"):
-        assert allowed_inside("weights.formats", target)
-    for target in ("dialects.miopen", "dialects.miopen.types", "core.plan", "backends"):
-        assert not allowed_inside("weights.formats", target)
+def test_dialects_and_weights_share_layouts_and_see_no_other_dialect():
+    for importer in ("dialects.tensorflow_cudnn.params", "weights.formats"):
+        assert allowed_inside(importer, "layouts")
+        assert not allowed_inside(importer, "dialects.cudnn.params")
 
 
 def test_dialects_take_backends_only_by_name():

@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 
 from miopy.core.config import RNNConfig
 from miopy.core.layout import Layout
-from miopy.dialects.cudnn.layout import CUDNN
-from miopy.dialects.miopen.layout import MIOPEN
 from miopy.errors import BadParam
+from miopy.layouts import CUDNN, MIOPEN
 
 IN_FIRST = Layout(
     weights="layer direction role in gate out",

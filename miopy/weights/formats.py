@@ -12,9 +12,8 @@ from typing import Any, NamedTuple
 
 from ..core.cells import CELLS
 from ..core.config import DTYPES, INPUT, PROJECTION, RECURRENT, RNNConfig
-from ..dialects.cudnn.layout import CUDNN
-from ..dialects.miopen.layout import MIOPEN
 from ..errors import BadParam, NotSupported
+from ..layouts import CUDNN, MIOPEN
 from .notation import Block, Flat, Named
 from .parameters import BIAS, MATRIX
 

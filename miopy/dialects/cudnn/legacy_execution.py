@@ -24,10 +24,10 @@ from ...calls.passes import (
 from ...calls.steps import check_descending, check_outputs
 from ...core import sequence as sequences
 from ...errors import BadParam
+from ...layouts import CUDNN
 from .descriptors import RNNDescriptor
 from .entry import entry
 from .handle import Handle
-from .layout import CUDNN
 from .legacy_queries import check_spaces
 from .legacy_steps import batch_sizes, check_weights, config_for
 from .states import check_states

@@ -1,4 +1,9 @@
-"""Single matrices and biases inside the weight space: where they are, what shape they have."""
+"""Single matrices and biases inside the weight space: where they are, what shape they have.
+
+`linLayerID`: ReLU and tanh 0 input, 1 recurrent; LSTM 0 input, 1 forget, 2 new memory, 3 output,
+GRU 0 reset, 1 update, 2 new memory, the same again plus the number of gates for the recurrent
+parameters; LSTM 8 the projection. A pseudo layer is layer * D + direction.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +15,10 @@ from ...core.config import PROJECTION, RNNConfig
 from ...core.layout import Parameter
 from ...core.memory import address_of
 from ...core.strided import packed_strides
+from ...layouts import CUDNN
 from .descriptors import RNNDescriptor, configured
 from .entry import entry
 from .handle import Handle
-from .layout import CUDNN
 from .queries import weights_nbytes
 from .tensor import TensorDescriptor
 
@@ -32,7 +37,7 @@ def cudnnGetRNNWeightParams(
     """Addresses of one matrix and of its bias, (mAddr, bAddr), inside weightSpace.
 
     pseudoLayer    layer * D + direction
-    linLayerID     the gate, see `layout`
+    linLayerID     the gate, see above
     mDesc, bDesc   become {1, rows, columns} and {1, rows, 1}, packed; None where not wanted
 
     What the RNN does not have - a bias of its bias mode, input matrices of layer 0 in skip mode, a

@@ -6,10 +6,10 @@ from ...calls.arguments import check_enum
 from ...core.config import RNNConfig
 from ...core.plan import plan
 from ...errors import BadParam
+from ...layouts import CUDNN
 from .descriptors import RNNDescriptor, configured
 from .entry import check_set, entry
 from .handle import Handle
-from .layout import CUDNN
 from .sequence_descriptors import RNNDataDescriptor
 from .types import cudnnForwardMode_t
 

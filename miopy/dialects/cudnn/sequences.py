@@ -33,10 +33,10 @@ from ...calls.sequences import padded
 from ...core import sequence as sequences
 from ...core.config import RNNConfig
 from ...errors import BadParam, NotSupported
+from ...layouts import CUDNN
 from .descriptors import PADDED, RNNDescriptor, configured
 from .entry import entry
 from .handle import Handle
-from .layout import CUDNN
 from .queries import check_sequences, temp_space_nbytes, weights_nbytes
 from .sequence_descriptors import LAYOUTS, RNNDataDescriptor
 from .states import check_states

@@ -28,11 +28,11 @@ from ...calls.passes import (
 from ...calls.steps import Steps, check_descending, check_outputs
 from ...core import sequence as sequences
 from ...errors import BadParam
+from ...layouts import MIOPEN
 from . import runs
 from .descriptors import RNNDescriptor
 from .entry import entry
 from .handle import Handle, timed
-from .layout import MIOPEN
 from .queries import is_padded, reserve_nbytes, workspace_nbytes
 from .steps import batch_sizes
 from .tensor import TensorDescriptor

@@ -1,8 +1,9 @@
 """Single matrices and biases inside the weight buffer: sizes, places, copies in and out.
 
-`layer` counts pseudo layers: layer * D + direction. `paramID` and `biasID` are gate numbers (see
-`layout`), the recurrent ones after the input ones; each of the three is BadParam out of range,
-which MIOpen does not check. Matrices are row-major, (H, features), both in the buffer and in the
+`layer` counts pseudo layers: layer * D + direction. `paramID` and `biasID` are gate numbers: LSTM 0
+input, 1 forget, 2 output, 3 new memory; GRU 0 update, 1 reset, 2 new memory; the same again plus the
+number of gates for the recurrent parameters. Each of the three is BadParam out of range, which
+MIOpen does not check. Matrices are row-major, (H, features), both in the buffer and in the
 caller's memory: Set and Get are exact inverses, where MIOpen's Set transposes.
 
 Without bias every bias function but GetRNNLayerBiasSize succeeds and touches nothing. In skip mode
@@ -20,10 +21,10 @@ from ...core.layout import Parameter
 from ...core.memory import address_of
 from ...core.strided import packed_strides
 from ...errors import BadParam
+from ...layouts import MIOPEN
 from .descriptors import RNNDescriptor
 from .entry import entry
 from .handle import Handle
-from .layout import MIOPEN
 from .steps import batch_and_vector
 from .tensor import TensorDescriptor, describe_packed
 from .types import DATA_TYPES, miopenDataType_t

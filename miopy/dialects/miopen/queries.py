@@ -13,11 +13,11 @@ from ...calls.steps import Steps
 from ...core.config import RNNConfig
 from ...core.plan import plan
 from ...errors import BadParam
+from ...layouts import MIOPEN
 from . import sizes
 from .descriptors import RNNDescriptor
 from .entry import entry
 from .handle import Handle
-from .layout import MIOPEN
 from .steps import batch_and_vector, batch_sizes
 from .tensor import SeqTensorDescriptor, TensorDescriptor, describe_packed
 from .types import (

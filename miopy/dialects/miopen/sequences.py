@@ -28,11 +28,11 @@ from ...calls.passes import (
 from ...calls.sequences import BATCH_MAJOR, PACKED, SEQ_MAJOR, padded
 from ...core import sequence as sequences
 from ...errors import BadParam
+from ...layouts import MIOPEN
 from . import runs
 from .descriptors import RNNDescriptor
 from .entry import entry
 from .handle import Handle, timed
-from .layout import MIOPEN
 from .queries import check_sequences, temp_space_nbytes
 from .sequence_descriptors import MARKER_FORMATS
 from .tensor import SeqTensorDescriptor, TensorDescriptor
