@@ -14,6 +14,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from hostcuda import build
 from numpy._core import _multiarray_umath
 
@@ -109,6 +110,9 @@ class PinnedDevice(cuda_cupy.CupyDevice):
 
     memory = memory.HOST
     _stream = 0
+
+    def empty(self, shape: tuple[int, ...], dtype: Any, stream: int) -> np.ndarray:
+        return np.empty(shape, dtype)
 
     def use_stream(self, stream: int) -> None:
         super().use_stream(stream)

@@ -17,6 +17,7 @@ from ..core.config import DTYPES, RNNConfig
 from ..errors import BadParam, NotSupported
 from . import cuda_cupy, cuda_source, stepped
 from ._stepped import ffi, lib
+from .arrays import element_type
 from .cuda_device import Device
 from .cuda_elementwise import SHORT, Elementwise
 from .cuda_stream import Stream, check
@@ -102,6 +103,10 @@ class CudaBackend:
     def close(self) -> None:
         self._stream.close()
         self._graphs.clear()
+
+    def empty(self, shape: tuple[int, ...], dtype: str) -> Any:
+        with self._stream:
+            return self._stream.device.empty(shape, element_type(dtype), self.stream)
 
     def kernels(self, config: RNNConfig) -> dict[str, int]:
         """Of `stepped.Engine`."""

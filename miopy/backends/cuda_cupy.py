@@ -228,6 +228,15 @@ class CupyDevice:
         except cupy.cuda.memory.OutOfMemoryError as error:
             raise OutOfMemory("scratch", f"of {nbytes} bytes cannot be allocated") from error
 
+    def empty(self, shape: tuple[int, ...], dtype: Any, stream: int) -> Any:
+        import cupy
+
+        try:
+            with _stream(stream):
+                return cupy.empty(shape, dtype)
+        except cupy.cuda.memory.OutOfMemoryError as error:
+            raise OutOfMemory("array", f"of shape {shape} cannot be allocated") from error
+
     def copy(self, to: int, source: int, nbytes: int, stream: int) -> None:
         self._runtime.memcpyAsync(to, source, nbytes, MEMCPY_DEFAULT, stream)
 

@@ -8,7 +8,7 @@ is asynchronous and in stream order.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from .cuda_source import Source
 
@@ -70,6 +70,9 @@ class Device(Protocol):
 
     def allocate(self, nbytes: int, stream: int) -> Block:
         """Memory for use on one stream. Raises OutOfMemory."""
+
+    def empty(self, shape: tuple[int, ...], dtype: Any, stream: int) -> Any:
+        """An array for use on one stream, of a dtype as NumPy has it. Raises OutOfMemory."""
 
     def copy(self, to: int, source: int, nbytes: int, stream: int) -> None:
         """Between any two addresses, on the host or the device; areas may not overlap."""

@@ -17,6 +17,7 @@ from ..core.cells import CELLS
 from ..errors import BadParam, OutOfMemory
 from . import host_elementwise, stepped
 from ._host import ffi, lib
+from .arrays import element_type
 from .host_stepped import HostEngine
 from .scratch import Scratch
 from .stepped import STORAGE
@@ -121,6 +122,12 @@ class HostBackend:
         """Give scratch back to its allocator; the backend may be used again."""
         with self._lock:
             self._scratch.close()
+
+    def empty(self, shape: tuple[int, ...], dtype: str) -> np.ndarray[Any, Any]:
+        try:
+            return np.empty(shape, element_type(dtype))
+        except MemoryError:
+            raise OutOfMemory("array", f"of shape {shape} cannot be allocated") from None
 
     def _pointer(self, address: int | None) -> Any:
         return ffi.cast("void *", address or 0)

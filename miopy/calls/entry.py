@@ -22,7 +22,7 @@ WRAPPER = """
 def {name}({parameters}):
     try:
         {checks}
-        return _function({parameters})
+        return _function({arguments})
     except _MiopyError as error:
         _label(error, {name!r})
         raise
@@ -71,9 +71,11 @@ class Entry:
 
     def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
         objects = object_parameters(function)
+        parameters, arguments = _forwarded(function)
         text = WRAPPER.format(
             name=function.__name__,
-            parameters=", ".join(inspect.signature(function).parameters),
+            parameters=parameters,
+            arguments=arguments,
             checks="\n        ".join(map(live_check, objects)) or "pass",
         )
         names: dict[str, Any] = {"_function": function, "_check_live": check_live}
@@ -82,7 +84,17 @@ class Entry:
         exec(compile(text, f"<entry of {function.__name__}>", "exec"), names)
         wrapper: Any = names[function.__name__]
         wrapper.__defaults__ = function.__defaults__
+        wrapper.__kwdefaults__ = function.__kwdefaults__
         return functools.wraps(function)(wrapper)
+
+
+def _forwarded(function: Callable[..., Any]) -> tuple[str, str]:
+    """The parameters of a function without their defaults, and how they are passed on to it."""
+    kinds = {name: each.kind for name, each in inspect.signature(function).parameters.items()}
+    named = [name for name, kind in kinds.items() if kind is inspect.Parameter.KEYWORD_ONLY]
+    plain = [name for name in kinds if name not in named]
+    star = ["*"] if named else []
+    return ", ".join([*plain, *star, *named]), ", ".join([*plain, *(f"{n}={n}" for n in named)])
 
 
 def object_parameters(function: Callable[..., Any]) -> list[ObjectParameter]:

@@ -99,6 +99,13 @@ class Backend(Protocol):
     ) -> None:
         """Take internal scratch from the caller's functions; None restores the backend's own."""
 
+    def empty(self, shape: tuple[int, ...], dtype: str) -> Any:
+        """A new array, NumPy's or CuPy's, its contents undefined; "uint8" is a dtype too.
+
+        What is put on the stream before the last reference is dropped may still use its memory.
+        Raises OutOfMemory, and NotSupported for bfloat16 without the package ml_dtypes.
+        """
+
     def recurrence_forward(
         self,
         layer: Layer,

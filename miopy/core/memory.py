@@ -40,6 +40,7 @@ _address_of_object = ctypes.addressof
 class _Memory(NamedTuple):
     """What an object exposes. A dtype of None stands for raw bytes, which hold anything."""
 
+    shape: tuple[int, ...]
     address: int
     nbytes: int
     dtype: str | None
@@ -154,6 +155,22 @@ def address_of(
     return memory.address or None
 
 
+class Description(NamedTuple):
+    """What an array is. A dtype of None stands for raw bytes."""
+
+    shape: tuple[int, ...]
+    dtype: str | None
+
+
+def describe(argument: str, value: Any, *, location: Location = HOST_LOCATION) -> Description:
+    """Shape and element type of an object that exposes its memory; nothing is asked of either.
+
+    Raises BadParam for anything else, None and addresses included.
+    """
+    memory = _memory(argument, value, location)
+    return Description(memory.shape, memory.dtype)
+
+
 def _check(
     argument: str, memory: _Memory, nbytes: int, dtype: str | None, writable: bool, kind: str
 ) -> None:
@@ -199,6 +216,7 @@ def _of_array(array: np.ndarray) -> _Memory:
     if array.dtype.hasobject:
         raise TypeError("an array of Python objects holds references, not data")
     return _Memory(
+        array.shape,
         array.ctypes.data,
         array.nbytes,
         _name(array.dtype),
@@ -227,6 +245,7 @@ def _of_interface(interface: dict[str, Any], kind: str) -> _Memory:
     dtype = np.dtype(interface["typestr"])
     shape, strides = interface["shape"], interface.get("strides")
     return _Memory(
+        tuple(shape),
         address,
         math.prod(shape) * dtype.itemsize,
         _name(dtype),
@@ -239,6 +258,7 @@ def _of_interface(interface: dict[str, Any], kind: str) -> _Memory:
 
 def _of_dlpack(export: dlpack.Export) -> _Memory:
     return _Memory(
+        export.shape,
         export.address,
         math.prod(export.shape) * export.itemsize,
         export.dtype,

@@ -183,6 +183,10 @@ class EmulatedDevice:
     def allocate(self, nbytes: int, stream: int) -> Block:
         return Block(nbytes)
 
+    def empty(self, shape: tuple[int, ...], dtype: np.dtype, stream: int) -> np.ndarray:
+        count = int(np.prod(shape, dtype=np.int64))
+        return view(Block(max(count, 1) * dtype.itemsize), dtype)[:count].reshape(shape)
+
     def copy(self, to: int, source: int, nbytes: int, stream: int) -> None:
         _check("copy", runtime().copy(to, source, nbytes, stream))
 

@@ -1,9 +1,9 @@
 """Single matrices and biases inside the weight buffer: sizes, places, copies in and out.
 
-`layer` counts pseudo layers: layer * D + direction. `paramID` and `biasID` are gate numbers: LSTM 0
-input, 1 forget, 2 output, 3 new memory; GRU 0 update, 1 reset, 2 new memory; the same again plus the
-number of gates for the recurrent parameters. Each of the three is BadParam out of range, which
-MIOpen does not check. Matrices are row-major, (H, features), both in the buffer and in the
+`layer` counts pseudo layers: layer * D + direction. `paramID` and `biasID` are numbers of gates:
+LSTM 0 input, 1 forget, 2 output, 3 new memory; GRU 0 update, 1 reset, 2 new memory; the same again
+plus the number of gates for the recurrent parameters. Each of the three is BadParam out of range,
+which MIOpen does not check. Matrices are row-major, (H, features), both in the buffer and in the
 caller's memory: Set and Get are exact inverses, where MIOpen's Set transposes.
 
 Without bias every bias function but GetRNNLayerBiasSize succeeds and touches nothing. In skip mode

@@ -1,0 +1,194 @@
+"""CudnnRNNBackprop, V2 and V3: the gradients of CudnnRNN, V2 and V3.
+
+They take what the forward op took, with the same attributes, and what it gave in training:
+
+output, output_h, output_c              of the forward op's shapes; what they hold is not read
+output_backprop, output_h_backprop,     gradients of those outputs; the c ones count for LSTM only
+output_c_backprop
+reserve_space                           as the forward op gave it; not changed
+
+Outputs are new arrays with the shapes of input, input_h, input_c and params, input_c_backprop of
+another cell than LSTM a scalar 0. No call adds to what another has computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from ...calls.data import Buffer
+from ...calls.passes import Run, Weights, run_backward_data, run_backward_weights
+from ...core.memory import describe
+from ...errors import BufferTooSmall
+from ...layouts import CUDNN
+from .attributes import Attributes, check_bool, read_attributes
+from .dropout import DropoutStates
+from .entry import InvalidTypeError, entry
+from .memory import CallMemory, backend
+from .model import Inputs, read_inputs, reserve_elements
+from .tensors import Tensor, check_shape, read_tensors
+
+
+class Backprop(NamedTuple):
+    """What all three give."""
+
+    input_backprop: Any
+    input_h_backprop: Any
+    input_c_backprop: Any
+    params_backprop: Any
+
+
+@entry
+def CudnnRNNBackprop(
+    *,
+    input: Any,
+    input_h: Any,
+    input_c: Any,
+    params: Any,
+    output: Any,
+    output_h: Any,
+    output_c: Any,
+    output_backprop: Any,
+    output_h_backprop: Any,
+    output_c_backprop: Any,
+    reserve_space: Any,
+    rnn_mode: str = "lstm",
+    input_mode: str = "linear_input",
+    direction: str = "unidirectional",
+    dropout: float = 0,
+    seed: int = 0,
+    seed2: int = 0,
+    name: str | None = None,
+) -> Backprop:
+    """Of CudnnRNN."""
+    values = locals()
+    attributes = read_attributes(rnn_mode, input_mode, direction, dropout, seed, seed2)
+    inputs = read_inputs(backend(), attributes, values, all_full=True)
+    return _backprop(attributes, inputs, values)
+
+
+@entry
+def CudnnRNNBackpropV2(
+    *,
+    input: Any,
+    input_h: Any,
+    input_c: Any,
+    params: Any,
+    output: Any,
+    output_h: Any,
+    output_c: Any,
+    output_backprop: Any,
+    output_h_backprop: Any,
+    output_c_backprop: Any,
+    reserve_space: Any,
+    host_reserved: Any,
+    rnn_mode: str = "lstm",
+    input_mode: str = "linear_input",
+    direction: str = "unidirectional",
+    dropout: float = 0,
+    seed: int = 0,
+    seed2: int = 0,
+    name: str | None = None,
+) -> Backprop:
+    """Of CudnnRNNV2. host_reserved must be of int8; what it holds is not read."""
+    values = locals()
+    attributes = read_attributes(rnn_mode, input_mode, direction, dropout, seed, seed2)
+    _check_host_reserved(host_reserved)
+    inputs = read_inputs(backend(), attributes, values, all_full=True)
+    return _backprop(attributes, inputs, values)
+
+
+@entry
+def CudnnRNNBackpropV3(
+    *,
+    input: Any,
+    input_h: Any,
+    input_c: Any,
+    params: Any,
+    sequence_lengths: Any,
+    output: Any,
+    output_h: Any,
+    output_c: Any,
+    output_backprop: Any,
+    output_h_backprop: Any,
+    output_c_backprop: Any,
+    reserve_space: Any,
+    host_reserved: Any,
+    rnn_mode: str = "lstm",
+    input_mode: str = "linear_input",
+    direction: str = "unidirectional",
+    dropout: float = 0,
+    seed: int = 0,
+    seed2: int = 0,
+    num_proj: int = 0,
+    time_major: bool = True,
+    name: str | None = None,
+) -> Backprop:
+    """Of CudnnRNNV3. What output_backprop holds past the end of a sequence does not matter, and
+    input_backprop is 0 there. host_reserved is as in V2."""
+    values = locals()
+    attributes = read_attributes(rnn_mode, input_mode, direction, dropout, seed, seed2, num_proj)
+    major = check_bool("time_major", time_major)
+    _check_host_reserved(host_reserved)
+    inputs = read_inputs(backend(), attributes, values, time_major=major)
+    return _backprop(attributes, inputs, values)
+
+
+def _check_host_reserved(value: Any) -> None:
+    dtype = describe("host_reserved", value).dtype
+    if dtype != "int8":
+        text = (
+            f"Input 'host_reserved' of '{{op}}' Op has type {dtype} "
+            "that does not match expected type of int8."
+        )
+        raise InvalidTypeError("host_reserved", text, dtype)
+
+
+def _read_gradients(
+    device: Any, attributes: Attributes, inputs: Inputs, values: Mapping[str, Any]
+) -> dict[str, Tensor]:
+    """Check what a backward op takes besides the forward op's arrays."""
+    shapes = {"output": inputs.model.output_shape, "output_h": inputs.model.h_shape}
+    shapes |= {f"{name}_backprop": shape for name, shape in shapes.items()}
+    if attributes.has_c:
+        shapes |= dict.fromkeys(("output_c", "output_c_backprop"), inputs.model.c_shape)
+    names = [*shapes, "reserve_space"]
+    given = {name: values[name] for name in ("input", *names)}
+    tensors = read_tensors(device, **given)
+    for name, shape in shapes.items():
+        check_shape(tensors[name], shape)
+    needed = reserve_elements(inputs.model)
+    if tensors["reserve_space"].num_elements < needed:
+        rule = f"must have {needed} elements, as the forward op in training gives it"
+        raise BufferTooSmall("reserve_space", rule, tensors["reserve_space"].num_elements)
+    return tensors
+
+
+def _backprop(attributes: Attributes, inputs: Inputs, values: Mapping[str, Any]) -> Backprop:
+    model, tensors = inputs
+    memory = CallMemory(backend(), model)
+    device = memory.device
+    gradients = _read_gradients(device, attributes, inputs, values)
+    at: dict[str, Any] = dict.fromkeys(("cx", "dcy", "dcx"))
+    at["x"] = tensors["input"].address(device)
+    at["hx"] = memory.read_state(tensors["input_h"])
+    at["dy"] = gradients["output_backprop"].address(device)
+    at["dhy"] = memory.read_state(gradients["output_h_backprop"])
+    dx, at["dx"] = memory.new(tensors["input"].shape)
+    dhx, at["dhx"] = memory.new_state(model.h_shape)
+    if attributes.has_c:
+        at["cx"] = memory.read_state(tensors["input_c"])
+        at["dcy"] = memory.read_state(gradients["output_c_backprop"])
+        dcx, at["dcx"] = memory.new_state(model.c_shape)
+    else:
+        dcx = memory.placeholder()
+    dw, dw_address = memory.new(tensors["params"].shape)
+    plan = model.shapes.plan(training=True)
+    workspace = memory.workspace(plan.workspace.nbytes)
+    reserve = Buffer("reserve_space", values["reserve_space"], plan.reserve.nbytes)
+    run = Run(device, CUDNN, model.shapes, DropoutStates(attributes.rate))
+    params = Weights("params", tensors["params"].address(device))
+    run_backward_data(run, at, params, workspace, reserve)
+    run_backward_weights(run, at, Weights("params_backprop", dw_address), workspace, reserve)
+    memory.finish()
+    return Backprop(dx, dhx, dcx, dw)
