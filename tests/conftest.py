@@ -19,6 +19,7 @@ from hypothesis import settings
 
 from miopy import backends
 from miopy.backends import cuda, host
+from miopy.dialects.tensorflow_cudnn import memory as tensorflow_memory
 
 EMULATED, REAL = "emulated", "cuda"
 
@@ -58,14 +59,17 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 @pytest.fixture
-def backend(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """The backend that handles created in this test will use."""
+def backend(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The backend that handles created in this test will use, and TensorFlow's ops, which have one
+    for the process."""
     if request.param in (EMULATED, REAL):
         create = hostcuda.create if request.param == EMULATED else pinned.create
         monkeypatch.setattr(cuda, "create", create)
         monkeypatch.setattr(cuda, "why_missing", lambda: None)
     monkeypatch.setenv("MIOPY_BACKEND", "cuda" if request.param == EMULATED else request.param)
-    return request.param
+    tensorflow_memory.backend.cache_clear()
+    yield request.param
+    tensorflow_memory.backend.cache_clear()
 
 
 @pytest.fixture(autouse=True)
