@@ -1,4 +1,4 @@
-"""Runs a case through TensorFlow's ops. Padding of what goes in is NaN, and inputs must not change."""
+"""Runs a case through TensorFlow's ops. Padding of inputs is NaN, and they must not change."""
 
 from __future__ import annotations
 

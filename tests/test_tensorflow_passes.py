@@ -18,7 +18,6 @@ from tensorflow_run import (
     array_of,
     check,
     expected,
-    numbers_of,
     tensorflow_case,
 )
 
@@ -239,22 +238,25 @@ def test_a_larger_reserve_will_do():
     assert all(np.array_equal(got[name], wanted[name]) for name in wanted)
 
 
-@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
-def test_memory_of_other_libraries_is_taken(dtype, backend):
-    torch = pytest.importorskip("torch")
-    if backend == "cuda":
-        return  # such memory is not on the device
-    run = TensorflowRun(tensorflow_case(dtype=dtype))
-    wanted = run.forward()
-    kind = getattr(torch, dtype)
-    given = {
-        name: torch.from_numpy(array.view(np.int16)).view(kind)
-        for name, array in run.inputs.items()
-        if name != "sequence_lengths"
-    }
-    given["sequence_lengths"] = torch.tensor(run.case.lengths, dtype=torch.int32)
-    got = tc.CudnnRNNV3(**given, **run.attributes)
-    assert np.array_equal(numbers_of(got.output_h, dtype), wanted["hy"])
+class Exporter:
+    """An array that shows itself by DLPack alone."""
+
+    def __init__(self, array):
+        self.__dlpack__, self.__dlpack_device__ = array.__dlpack__, array.__dlpack_device__
+
+
+def test_arrays_of_other_libraries_are_taken():
+    run = TensorflowRun(tensorflow_case())
+    wanted = run.training()
+    lengths = run.inputs.pop("sequence_lengths")
+    given = {name: Exporter(array) for name, array in (run.inputs | run.gradients).items()}
+    forward = tc.CudnnRNNV3(
+        **{name: given[name] for name in run.inputs}, sequence_lengths=lengths, **run.attributes
+    )
+    assert np.array_equal(forward.output_h, wanted["hy"])
+    arrays = given | forward._asdict() | {"sequence_lengths": lengths}
+    got = tc.CudnnRNNBackpropV3(**arrays, **run.attributes)
+    assert np.array_equal(got.params_backprop, wanted["dw"])
 
 
 def finite_difference(run, name, index, step=1e-6):
