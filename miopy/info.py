@@ -59,7 +59,7 @@ def report() -> dict[str, str]:
     settings = {
         key: value
         for key, value in os.environ.items()
-        if key.startswith(("MIOPY_", "MIOPEN_", "CUDNN_"))
+        if key.startswith(("MIOPY_", "MIOPEN_", "CUDNN_", "TF_CUDNN_"))
     }
     return lines | dict(sorted(settings.items()))
 

@@ -16,10 +16,13 @@ from core_run import STORAGE, UNIT, CoreRun, values
 from device_run import DeviceRun
 from harness import assert_results, check, expected
 from oracle import GATES
+from tensorflow_run import DTYPES, TensorflowRun, numbers_of, tensorflow_case
 
 from miopy import miopen
+from miopy import tensorflow_cudnn as tc
 from miopy.backends import host
 from miopy.core.config import RNNConfig
+from miopy.dialects.tensorflow_cudnn import memory as tensorflow_memory
 from miopy.errors import BadParam
 
 pytestmark = pytest.mark.gpu
@@ -290,3 +293,21 @@ def test_all_types_agree_with_float64_on_the_host(cell, dtype):
         difference = values(got.arrays[name], dtype) - wanted.arrays[name]
         error = np.linalg.norm(difference) / np.linalg.norm(wanted.arrays[name])
         assert error < 40 * UNIT[dtype], name
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_tensorflows_ops_take_and_give_cupys_arrays(cupy, dtype):
+    case = tensorflow_case(num_layers=2, num_directions=2, dtype=dtype, layout=BATCH_PADDED)
+    run, reference = TensorflowRun(case), expected(case).training
+    lengths = run.inputs.pop("sequence_lengths")
+    arrays = {name: cupy.asarray(each) for name, each in (run.inputs | run.gradients).items()}
+    given = {name: arrays[name] for name in run.inputs} | {"sequence_lengths": lengths}
+    tensorflow_memory.backend.cache_clear()
+    forward = tc.CudnnRNNV3(**given, **run.attributes)
+    arrays |= forward._asdict() | {"sequence_lengths": lengths}
+    backprop = tc.CudnnRNNBackpropV3(**arrays, **run.attributes)
+    tensorflow_memory.backend.cache_clear()
+    found = {"hy": forward.output_h.swapaxes(0, 1), "dw": backprop.params_backprop}
+    got = {name: numbers_of(cupy.asnumpy(array), dtype) for name, array in found.items()}
+    assert isinstance(forward.output, cupy.ndarray)
+    assert_results(case, got, {name: reference[name] for name in got})

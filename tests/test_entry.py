@@ -82,6 +82,23 @@ def test_destroyed_object_is_refused_as_argument_and_for_none() -> None:
         observe(TensorDescriptor(), seq, None, ())
 
 
+@entry
+def observe_named(desc: TensorDescriptor, *, number: int, factor: int = 2) -> tuple[Any, ...]:
+    """Give back what arrived; two parameters are taken by name alone."""
+    return desc, number, factor
+
+
+def test_parameters_may_be_taken_by_name_alone() -> None:
+    desc = TensorDescriptor()
+    assert observe_named(desc, number=1) == (desc, 1, 2)
+    assert observe_named(factor=3, number=1, desc=desc) == (desc, 1, 3)
+    for call in (lambda: observe_named(desc, 1), lambda: observe_named(desc)):
+        with pytest.raises(TypeError):
+            call()
+    with pytest.raises(BadParam, match="observe_named: `desc` must be a miopenTensorDescriptor_t"):
+        observe_named(None, number=1)
+
+
 @pytest.mark.parametrize(
     "call",
     [

@@ -13,19 +13,24 @@ from converted import RUNS, config_of
 from cudnn_harness import cudnn_case
 from guarded_run import assert_results
 from networks import attributes_of, random_arrays
+from tensorflow_run import TensorflowRun, tensorflow_case
 
 from miopy.core.config import RNNConfig
 from miopy.weights import FORMATS, convert, unpack
 
 CELLS = ("relu", "tanh", "lstm", "gru")
-PAIRS = list(itertools.permutations(RUNS, 2))
+DIALECTS = RUNS | {"tensorflow": TensorflowRun}
+PAIRS = list(itertools.permutations(DIALECTS, 2))
+LENGTHS = (5, 3, 3, 1)
 
 
 def case_of(vendor: str, bias: str, **options: object) -> Case:
     """MIOpen's cases know of two biases or none."""
     if vendor == "cudnn":
-        return cudnn_case(bias=bias, **options)
-    return Case(bias=bias == "both", **options)
+        return cudnn_case(lengths=LENGTHS, bias=bias, **options)
+    if vendor == "tensorflow":
+        return tensorflow_case(lengths=LENGTHS, bias=bias, **options)
+    return Case(lengths=LENGTHS, bias=bias == "both", **options)
 
 
 def assert_square(source: str, target: str, bias: str, **options: object) -> None:
@@ -34,8 +39,8 @@ def assert_square(source: str, target: str, bias: str, **options: object) -> Non
     data, config = expected(home).data, config_of(home)
     arrays, there = convert({"weights": data.w}, config, source=source, target=target)
     abroad = case_of(target, there.bias, **options)
-    first = RUNS[source](home).training()
-    second = RUNS[target](abroad, replace(data, w=arrays["weights"])).training()
+    first = DIALECTS[source](home).training()
+    second = DIALECTS[target](abroad, data=replace(data, w=arrays["weights"])).training()
     assert first.keys() == second.keys()
     gradients = unpack(source, {"weights": first.pop("dw")}, config).values
     others = unpack(target, {"weights": second.pop("dw")}, there).values
@@ -46,10 +51,17 @@ def assert_square(source: str, target: str, bias: str, **options: object) -> Non
     assert_results(home, first, second)
 
 
-@pytest.mark.parametrize("bias", ["none", "both"])
+def with_biases():
+    """Every pair, with the kinds of bias that both MIOpen and the first have."""
+    for source, target in PAIRS:
+        for bias in ("none", "both"):
+            if bias in FORMATS[source].biases:
+                yield pytest.param(source, target, bias, id=f"{source}-{target}-{bias}")
+
+
 @pytest.mark.parametrize("num_layers, num_directions", [(1, 1), (3, 1), (2, 2)])
 @pytest.mark.parametrize("cell", CELLS)
-@pytest.mark.parametrize("source, target", PAIRS, ids="-".join)
+@pytest.mark.parametrize("source, target, bias", list(with_biases()))
 def test_dialects_agree(backend, source, target, cell, num_layers, num_directions, bias):
     sizes = {"num_layers": num_layers, "num_directions": num_directions}
     assert_square(source, target, bias, mode=cell, **sizes)
