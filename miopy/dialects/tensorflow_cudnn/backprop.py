@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 from ...calls.data import Buffer
 from ...calls.passes import Run, Weights, run_backward_data, run_backward_weights
 from ...core.memory import describe
+from ...core.plan import Plan
 from ...errors import BufferTooSmall
 from ...layouts import CUDNN
 from .attributes import Attributes, check_bool, read_attributes
@@ -147,28 +148,35 @@ def _check_host_reserved(value: Any) -> None:
 def _read_gradients(
     device: Any, attributes: Attributes, inputs: Inputs, values: Mapping[str, Any]
 ) -> dict[str, Tensor]:
-    """Check what a backward op takes besides the forward op's arrays."""
+    """Check the outputs of the forward op and their gradients."""
     shapes = {"output": inputs.model.output_shape, "output_h": inputs.model.h_shape}
     shapes |= {f"{name}_backprop": shape for name, shape in shapes.items()}
     if attributes.has_c:
         shapes |= dict.fromkeys(("output_c", "output_c_backprop"), inputs.model.c_shape)
-    names = [*shapes, "reserve_space"]
-    given = {name: values[name] for name in ("input", *names)}
-    tensors = read_tensors(device, **given)
+    given = {name: values[name] for name in shapes}
+    tensors = read_tensors(device, input=inputs.tensors["input"].value, **given)
     for name, shape in shapes.items():
         check_shape(tensors[name], shape)
-    needed = reserve_elements(inputs.model)
-    if tensors["reserve_space"].num_elements < needed:
-        rule = f"must have {needed} elements, as the forward op in training gives it"
-        raise BufferTooSmall("reserve_space", rule, tensors["reserve_space"].num_elements)
     return tensors
+
+
+def _read_reserve(device: Any, plan: Plan, first: Tensor, value: Any) -> Buffer:
+    reserve = read_tensors(device, input=first.value, reserve_space=value)["reserve_space"]
+    needed = reserve_elements(plan)
+    if reserve.num_elements < needed:
+        rule = f"must have {needed} elements, as the forward op in training gives it"
+        raise BufferTooSmall("reserve_space", rule, reserve.num_elements)
+    return Buffer("reserve_space", value, plan.reserve.nbytes)
 
 
 def _backprop(attributes: Attributes, inputs: Inputs, values: Mapping[str, Any]) -> Backprop:
     model, tensors = inputs
     memory = CallMemory(backend(), model)
     device = memory.device
+    shapes = model.shapes
+    plan = shapes.plan(training=True)
     gradients = _read_gradients(device, attributes, inputs, values)
+    reserve = _read_reserve(device, plan, tensors["input"], values["reserve_space"])
     at: dict[str, Any] = dict.fromkeys(("cx", "dcy", "dcx"))
     at["x"] = tensors["input"].address(device)
     at["hx"] = memory.read_state(tensors["input_h"])
@@ -183,10 +191,8 @@ def _backprop(attributes: Attributes, inputs: Inputs, values: Mapping[str, Any])
     else:
         dcx = memory.placeholder()
     dw, dw_address = memory.new(tensors["params"].shape)
-    plan = model.shapes.plan(training=True)
     workspace = memory.workspace(plan.workspace.nbytes)
-    reserve = Buffer("reserve_space", values["reserve_space"], plan.reserve.nbytes)
-    run = Run(device, CUDNN, model.shapes, DropoutStates(attributes.rate))
+    run = Run(device, CUDNN, shapes, DropoutStates(attributes.rate))
     params = Weights("params", tensors["params"].address(device))
     run_backward_data(run, at, params, workspace, reserve)
     run_backward_weights(run, at, Weights("params_backprop", dw_address), workspace, reserve)

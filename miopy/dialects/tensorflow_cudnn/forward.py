@@ -145,15 +145,16 @@ def _forward(attributes: Attributes, inputs: Inputs, is_training: bool) -> Forwa
         output_c, at["cy"] = memory.new_state(model.c_shape)
     else:
         output_c = memory.placeholder()
-    plan = model.shapes.plan(training=is_training)
+    shapes = model.shapes
+    plan = shapes.plan(training=is_training)
     states, reserve = DropoutStates(0.0), None
     if is_training:
         states = draw_states(memory, attributes, model)
-        reserve_space, _ = memory.new((reserve_elements(model),))
+        reserve_space, _ = memory.new((reserve_elements(plan),))
         reserve = Buffer("reserve_space", reserve_space, plan.reserve.nbytes)
     else:
         reserve_space = memory.placeholder()
-    run = Run(memory.device, CUDNN, model.shapes, states)
+    run = Run(memory.device, CUDNN, shapes, states)
     params = Weights("params", tensors["params"].address(memory.device))
     run_forward(run, at, params, memory.workspace(plan.workspace.nbytes), reserve)
     memory.finish()

@@ -10,7 +10,6 @@ Without time_major the first two axes of each are exchanged.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -19,6 +18,7 @@ from ...calls.sequences import BATCH_MAJOR, SEQ_MAJOR, padded
 from ...core import sequence as sequences
 from ...core.config import RNNConfig
 from ...core.memory import Location
+from ...core.plan import Plan
 from ...errors import BadParam
 from ...layouts import CUDNN
 from .attributes import Attributes
@@ -134,7 +134,6 @@ def check_params(params: Tensor, config: RNNConfig) -> None:
         raise BadParam("params", rule, params.num_elements)
 
 
-def reserve_elements(model: Model) -> int:
+def reserve_elements(plan: Plan) -> int:
     """Elements of reserve_space in training."""
-    nbytes = model.shapes.plan(training=True).reserve.nbytes
-    return math.ceil(nbytes / model.config.itemsize)
+    return -(-plan.reserve.nbytes // plan.config.itemsize)
