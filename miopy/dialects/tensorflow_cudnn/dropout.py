@@ -30,6 +30,7 @@ class DropoutStates(NamedTuple):
     dropout: float
     states: int | None = None
     states_nbytes: int = 0
+    advances: bool = True  # from layer to layer
 
 
 def draw_states(memory: CallMemory, attributes: Attributes, model: Model) -> DropoutStates:
