@@ -1,8 +1,8 @@
-"""The support table of README.md: every cell is the outcome of running it.
+"""The support tables of README.md: every cell is the outcome of running it.
 
-    python tools/support_table.py           print the table
-    python tools/support_table.py --write   put it into README.md
-    python tools/support_table.py --check   exit 1 if README.md has another one
+    python tools/support_table.py           print the tables
+    python tools/support_table.py --write   put them into README.md
+    python tools/support_table.py --check   exit 1 if README.md has others
 
 A cell names the types for which all passes agree with the float64 reference of the tests. The cuda
 backend runs on the tests' emulated device here; what has run on GPUs is told by the records of
@@ -19,15 +19,16 @@ import sys
 from pathlib import Path
 
 from miopy import backends
-from miopy.errors import NotSupported
+from miopy.errors import MiopyError, NotSupported
 
 ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
 RESULTS = ROOT / "benchmarks/results"
-BEGIN, END = "<!-- support table -->\n", "<!-- end of support table -->\n"
+BEGIN, END = "<!-- support table{} -->\n", "<!-- end of support table -->\n"
 
 sys.path.insert(0, str(ROOT / "tests"))
 cases = importlib.import_module("cases")
+cudnn_harness = importlib.import_module("cudnn_harness")
 harness = importlib.import_module("harness")
 hostcuda = importlib.import_module("hostcuda")
 
@@ -42,6 +43,18 @@ LAYOUTS = {
     cases.BATCH_PADDED: "Seq batch-major",
 }
 SORTED, UNSORTED = (5, 3, 1), (3, 0, 5)
+
+CUDNN_DTYPES = DTYPES | {"bfloat16": "bfloat16", "float64": "double"}
+BATCH_MAJOR = {"layout": cases.BATCH_PADDED, "lengths": UNSORTED}
+# What cuDNN has: the cases that show it, each of two layers and both directions.
+CUDNN_FEATURES = {
+    "packed": [{"lengths": SORTED}],
+    "padded": [BATCH_MAJOR, BATCH_MAJOR | {"layout": cases.SEQ_PADDED}],
+    "one bias or none": [{"bias": bias} for bias in ("none", "input", "recurrent")],
+    "projection": [{"projection_size": 2}],
+    "clipping": [{"clip": (-0.25, 0.5)}],
+    "projection and clipping": [{"projection_size": 2, "clip": (-0.25, 0.5), **BATCH_MAJOR}],
+}
 
 
 def works(mode: str, directions: int, dtype: str, layout: str) -> bool:
@@ -78,8 +91,7 @@ def cell(backend: str, mode: str, directions: int, layout: str) -> str:
 
 
 def table() -> str:
-    """The table in Markdown."""
-    hostcuda.emulate()
+    """The table of MIOpen's RNNs in Markdown."""
     header = ["backend", "run on", "mode", "direction", *LAYOUTS.values()]
     lines = [header, ["---"] * len(header)]
     for backend in backends.NAMES:
@@ -90,23 +102,59 @@ def table() -> str:
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
+def cudnn_cell(mode: str, feature: str) -> str:
+    """The types for which a feature works, "all" for all; "refused" if its first case is."""
+    shape = {"num_layers": 2, "num_directions": 2}
+    passed = []
+    for dtype, name in CUDNN_DTYPES.items():
+        try:
+            for options in CUDNN_FEATURES[feature]:
+                cudnn_harness.check(cudnn_harness.cudnn_case(mode, dtype=dtype, **shape | options))
+        except AssertionError:
+            continue
+        except MiopyError:
+            return "refused"
+        passed.append(name)
+    return "all" if len(passed) == len(CUDNN_DTYPES) else ", ".join(passed) or "no"
+
+
+def cudnn_table() -> str:
+    """The table of what cuDNN has and MIOpen has not, in Markdown."""
+    header = ["backend", "", *MODES.values()]
+    lines = [header, ["---"] * len(header)]
+    for backend in backends.NAMES:
+        os.environ["MIOPY_BACKEND"] = backend
+        for feature in CUDNN_FEATURES:
+            lines.append([backend, feature, *(cudnn_cell(mode, feature) for mode in MODES)])
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def replaced(text: str, name: str, content: str) -> str:
+    """A text with another table of this name."""
+    before, rest = text.split(BEGIN.format(name))
+    _, end, after = rest.partition(END)
+    return before + BEGIN.format(name) + content + end + after
+
+
 def main(arguments: list[str]) -> int:
-    parser = argparse.ArgumentParser(description="The support table of README.md.")
+    parser = argparse.ArgumentParser(description="The support tables of README.md.")
     action = parser.add_mutually_exclusive_group()
-    action.add_argument("--write", action="store_true", help="put the table into README.md")
+    action.add_argument("--write", action="store_true", help="put the tables into README.md")
     action.add_argument("--check", action="store_true", help="exit 1 if README.md differs")
     chosen = parser.parse_args(arguments)
-    before, rest = README.read_text().split(BEGIN)
-    present, after = rest.split(END)
-    current = table()
+    hostcuda.emulate()
+    tables = {"": table(), " of cuDNN": cudnn_table()}
+    current = present = README.read_text()
+    for name, content in tables.items():
+        current = replaced(current, name, content)
     if chosen.check:
         if present != current:
-            print(f"README.md has another support table; this is what runs:\n\n{current}")
+            print("README.md has other support tables; this is what runs:", *tables.values())
         return int(present != current)
     if chosen.write:
-        README.write_text(before + BEGIN + current + END + after)
+        README.write_text(current)
     else:
-        print(current, end="")
+        print(*tables.values(), sep="\n", end="")
     return 0
 
 
