@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import itertools
 import platform
 import time
 from typing import Any
@@ -16,8 +17,8 @@ from miopy.errors import DeviceError, NotSupported, OutOfMemory
 
 from . import build
 
-# Streams are addresses; this one belongs to nobody else.
-CAPTURE_STREAM = 0x4000
+# Streams are addresses; each device has one of these to itself.
+_capture_streams = itertools.count(0x4000, 0x10)
 NO_TRANSPOSE, TRANSPOSE = 0, 1
 DEFAULT_ALGORITHM = -1
 FLOAT32, FLOAT64, FLOAT16, BFLOAT16 = 0, 1, 2, 14
@@ -156,6 +157,7 @@ class EmulatedDevice:
     has_graphs = True
 
     def __init__(self, most_blocks: int = 4) -> None:
+        self._own_stream = next(_capture_streams)
         self._blas = runtime().create_blas()
         self.calls = Calls(
             launch=runtime().address("launch"),
@@ -206,12 +208,14 @@ class EmulatedDevice:
     def is_capturing(self, stream: int) -> bool:
         return bool(runtime().is_capturing(stream))
 
-    def begin_capture(self, stream: int = CAPTURE_STREAM) -> int:
+    def begin_capture(self, stream: int | None = None) -> int:
         """A test that plays the caller of the backend gives the caller's stream."""
+        stream = self._own_stream if stream is None else stream
         _check("begin_capture", runtime().begin_capture(stream))
         return stream
 
-    def end_capture(self, stream: int = CAPTURE_STREAM) -> Graph:
+    def end_capture(self, stream: int | None = None) -> Graph:
+        stream = self._own_stream if stream is None else stream
         graph = runtime().end_capture(stream)
         if not graph:
             raise DeviceError("stream", "must be captured to end a capture", stream)
