@@ -16,9 +16,11 @@ from cffi import FFI
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+from miopy.backends import cuda_source  # noqa: E402
 from miopy.core.cells import CELLS  # noqa: E402
 
 HOST = Path("miopy/kernels/host")
+GENERATED = Path("build/host")
 FAMILIES = ("pool", "matrix", "recurrence", "rows", "dropout", "tensor", "stepped")
 
 
@@ -43,10 +45,36 @@ def cells() -> str:
     return "\n".join(lines) + "\n\n"
 
 
+def stepped_cell(cell: str, storage: str) -> str:
+    """What compiles to the kernels of a cell's steps, as `cell`_`storage`."""
+    defines = cuda_source.definitions(cell) | {
+        "STORAGE": storage,
+        "CELL_HEADER": f'"../cells/{cell}.h"',
+        "TABLE": f"{cell}_{storage.lower()}",
+    }
+    lines = [f"#define {name} {value}" for name, value in defines.items()]
+    return "\n".join([*lines, '#include "stepped_cell.inc"', ""])
+
+
 def generate(path: Path, text: str) -> None:
     """Write only what has changed: the extension is rebuilt when a file it depends on is newer."""
     if not path.exists() or path.read_text() != text:
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
+
+
+def generate_stepped() -> list[Path]:
+    """The files for the stepwise composition, one per cell and type."""
+    names = " ".join(f"X({name})" for name in CELLS)
+    generate(ROOT / GENERATED / "stepped_cells.inc", f"#define EACH_STEPPED_CELL(X) {names}\n")
+    files = {
+        GENERATED / f"{cell}_{storage}.c": stepped_cell(cell, storage)
+        for cell in CELLS
+        for storage in map(cuda_source.STORAGE.get, cuda_source.FLOATING)
+    }
+    for path, text in files.items():
+        generate(ROOT / path, text)
+    return list(files)
 
 
 generate(ROOT / HOST / "cells.inc", cells())
@@ -55,8 +83,11 @@ ffi.cdef(declarations(HOST, FAMILIES))
 ffi.set_source(
     "miopy.backends._host",
     "\n".join(f'#include "{family}.h"' for family in FAMILIES),
-    sources=sorted(str(path.relative_to(ROOT)) for path in (ROOT / HOST).glob("*.c")),
-    include_dirs=[str(HOST)],
+    sources=[
+        *sorted(str(path.relative_to(ROOT)) for path in (ROOT / HOST).glob("*.c")),
+        *map(str, generate_stepped()),
+    ],
+    include_dirs=[str(HOST), str(GENERATED)],
     extra_compile_args=["-O3", "-fvisibility=hidden", "-Wall", "-Wno-psabi", "-pthread"],
     extra_link_args=["-pthread"],
     libraries=["m"],

@@ -43,8 +43,14 @@ class Source:
 @functools.cache
 def recurrence(cell: str, dtype: str) -> Source:
     """pointwise_forward and pointwise_backward of a cell."""
+    files = ("math.h", f"cells/{cell}.h", "pointwise.c")
+    return _source(f"{cell}_{dtype}", files, definitions(cell), dtype)
+
+
+def definitions(cell: str) -> dict[str, object]:
+    """What pointwise.c asks for."""
     record = CELLS[cell]
-    defines = {
+    return {
         "GATES": len(record.gates),
         "PLANES": record.num_planes,
         "SAVED": len(record.saved),
@@ -53,7 +59,6 @@ def recurrence(cell: str, dtype: str) -> Source:
         "cell_forward": f"{cell}_forward",
         "cell_backward": f"{cell}_backward",
     }
-    return _source(f"{cell}_{dtype}", ("math.h", f"cells/{cell}.h", "pointwise.c"), defines, dtype)
 
 
 @functools.cache

@@ -13,16 +13,14 @@ from typing import Any
 import numpy as np
 
 from ..core.backend import Layer, Matrix, Strided
-from ..core.cells import CELLS
 from ..errors import BadParam, OutOfMemory
 from . import host_elementwise, stepped
 from ._host import ffi, lib
 from .arrays import element_type
-from .host_stepped import HostEngine
+from .host_stepped import CELL_NUMBER, HostEngine
 from .scratch import Scratch
 from .stepped import STORAGE
 
-CELL_NUMBER = {name: number for number, name in enumerate(CELLS)}
 BUILDS = ("avx512", "avx2", "base")  # of the kernels, as numbered in kernels/host/pool.h
 ALIGNMENT = 64
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..core.backend import Layer
+from ..core.cells import CELLS
 from ..core.config import RNNConfig
 from ..errors import DeviceError
 from . import _stepped
@@ -14,10 +15,10 @@ from ._host import ffi, lib
 from .scratch import Scratch
 from .stepped import STORAGE
 
-KERNELS = (  # as numbered in kernels/host/stepped.h
-    *("pointwise_forward", "pointwise_backward", "load_states", "store_states"),
-    *("project_forward", "project_backward"),
-)
+CELL_NUMBER = {name: number for number, name in enumerate(CELLS)}
+# As numbered in kernels/host/stepped.h.
+CELL_KERNELS = ("pointwise_forward", "pointwise_backward")
+KERNELS = ("load_states", "store_states", "project_forward", "project_backward")
 ALIGNMENT = 64
 
 
@@ -41,11 +42,15 @@ class HostEngine:
         calls.type = tuple(STORAGE.values())
 
     def kernels(self, config: RNNConfig) -> dict[str, int]:
-        storage = STORAGE[config.dtype]
-        return {
-            name: _number(lib.stepped_function(storage, number))
-            for number, name in enumerate(KERNELS)
+        cell, storage = CELL_NUMBER[config.cell], STORAGE[config.dtype]
+        own = {
+            name: lib.stepped_cell_function(cell, storage, number)
+            for number, name in enumerate(CELL_KERNELS)
         }
+        common = {
+            name: lib.stepped_function(storage, number) for number, name in enumerate(KERNELS)
+        }
+        return {name: _number(function) for name, function in (own | common).items()}
 
     def regions(self, layer: Layer, *nbytes: int) -> list[int]:
         """Behind them is the scratch of the largest product."""

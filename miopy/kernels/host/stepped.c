@@ -4,8 +4,15 @@
 #include "../target.h"
 #include "matrix.h"
 
+#include "stepped_cells.inc"
+
 extern void *const stepped_kernels_f32[],
     *const stepped_kernels_f16[], *const stepped_kernels_bf16[], *const stepped_kernels_f64[];
+
+#define DECLARED(cell)                                             \
+    extern void *const cell##_f32[], *const cell##_f16[];          \
+    extern void *const cell##_bf16[], *const cell##_f64[];
+EACH_STEPPED_CELL(DECLARED)
 
 enum { TOO_LITTLE_SCRATCH = 1 };
 
@@ -18,6 +25,15 @@ void *stepped_function(int storage, int number)
         [F64] = stepped_kernels_f64,
     };
     return kernels[storage][number];
+}
+
+#define TABLES(cell) \
+    {[F32] = cell##_f32, [F16] = cell##_f16, [BF16] = cell##_bf16, [F64] = cell##_f64},
+
+void *stepped_cell_function(int cell, int storage, int number)
+{
+    static void *const *const kernels[][4] = {EACH_STEPPED_CELL(TABLES)};
+    return kernels[cell][storage][number];
 }
 
 static int launch(void *function, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z,

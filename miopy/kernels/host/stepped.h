@@ -10,9 +10,12 @@ typedef struct {
     int64_t nbytes;
 } host_blas;
 
-/* pointwise_forward, pointwise_backward, load_states, store_states, project_forward,
- * project_backward of a storage type, by number in this order. */
+/* load_states, store_states, project_forward, project_backward of a storage type, by number in this
+ * order. */
 void *stepped_function(int storage, int number);
+
+/* pointwise_forward, pointwise_backward of a cell, which is numbered as in core/cells.py. */
+void *stepped_cell_function(int cell, int storage, int number);
 
 /* Addresses of a launch_function and of a gemm_function, whose types are storage numbers, whose op
  * is 1 to transpose, and whose blas is a host_blas. */
