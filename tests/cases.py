@@ -35,6 +35,7 @@ class Case:
     marker      padding marker of the Seq API's descriptors
     bias        whether there is one, or which: a key of oracle_network.BIASES
     clip        bounds, which count as float whatever the type
+    slope       of leaky_relu
     """
 
     mode: str = "lstm"
@@ -55,6 +56,7 @@ class Case:
     seed: int = 0
     projection_size: int = 0
     clip: tuple[float, float] | None = None
+    slope: float = 0.01
     vendor: str = "miopen"
 
     @property
@@ -108,6 +110,7 @@ class Case:
             self.skip_input,
             self.projection_size,
             self.clip and tuple(float(np.float32(bound)) for bound in self.clip),
+            self.slope,
             idle_keeps_state=self.vendor == "cudnn",
             vendor=self.vendor,
         )

@@ -45,6 +45,7 @@ class CoreRun:
         batch_sizes: tuple[int, ...],
         batch: int | None = None,
         place: Any = np.copy,
+        seed: int = 0,
     ) -> None:
         self.backend, self.config = backend, config
         batch = max(batch_sizes, default=0) if batch is None else batch
@@ -58,7 +59,7 @@ class CoreRun:
         }
         shapes |= dict.fromkeys(("hx", "hy", "cx", "cy"), states)
         shapes |= {"d" + name: shape for name, shape in shapes.items()}
-        rng, dtype = np.random.default_rng(0), STORAGE[config.dtype]
+        rng, dtype = np.random.default_rng(seed), STORAGE[config.dtype]
         self.arrays = {}
         for name, shape in shapes.items():
             values = rng.uniform(-0.5, 0.5, shape).astype(np.float32)

@@ -8,10 +8,7 @@ Networks and their parameters are described in oracle_network.py.
     a = M x + b      input part, one per gate; with skip input, layer 0 has a = x + b
     q = U h + b'     recurrent part, one per gate; `bias` says which of b and b' there are
 
-    relu, tanh   h' = act(a + q)
-    lstm         i, f, o = sigmoid(a + q);  g = tanh(a + q);  c' = f k(c) + i g;  h' = o tanh(k(c'))
-                 k clips to [low, high], or does nothing; with a projection, h' = W (o tanh(k(c')))
-    gru          z, r = sigmoid(a + q);  n = tanh(a_n + r q_n);  h' = (1 - z) n + z h
+Steps of the cells are in oracle_cells.py; with a projection W, h' = W times what they put out.
 
 S is P with a projection, else H. Arrays: x (T, N, I), y (T, N, D*S) with rows past a sequence's end
 unread (x) or zero (y); states of h (L*D, N, S), of c (L*D, N, H) at index layer*D + direction. The
@@ -26,7 +23,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from oracle_cells import Planes, Settings, cell_backward, cell_forward
 from oracle_network import (
+    EVERY_GATES,
     GATES,
     Array,
     Key,
@@ -39,71 +38,7 @@ from oracle_network import (
     weight_offset,
 )
 
-__all__ = ["GATES", "bias_offset", "buffer_size", "pack", "unpack", "weight_offset"]
-
-# One time step. `a` and `q` map a gate's letter to its parts, each (rows, H).
-
-Planes = dict[str, Array]
-
-
-def sigmoid(value: Array) -> Array:
-    return 0.5 * (1 + np.tanh(0.5 * value))
-
-
-def cell_forward(
-    mode: str, a: Planes, q: Planes, h: Array, c: Array, clip: tuple[float, float]
-) -> tuple[Array, Array, Planes]:
-    """(h', c', what backward needs). c passes through unchanged where there is no cell state."""
-    if mode in ("relu", "tanh"):
-        total = a["a"] + q["a"]
-        new = np.maximum(total, 0) if mode == "relu" else np.tanh(total)
-        return new, c, {"total": total, "h": new}
-    if mode == "lstm":
-        i, f, o = (sigmoid(a[gate] + q[gate]) for gate in "ifo")
-        g = np.tanh(a["g"] + q["g"])
-        new_c = f * np.clip(c, *clip) + i * g
-        return o * np.tanh(np.clip(new_c, *clip)), new_c, dict(i=i, f=f, o=o, g=g, c=new_c)
-    z, r = (sigmoid(a[gate] + q[gate]) for gate in "zr")
-    n = np.tanh(a["n"] + r * q["n"])
-    return (1 - z) * n + z * h, c, {"z": z, "r": r, "n": n, "q_n": q["n"]}
-
-
-def inside(c: Array, clip: tuple[float, float]) -> Array:
-    """Where clipping lets gradients through."""
-    return (c >= clip[0]) & (c <= clip[1])
-
-
-def cell_backward(
-    mode: str,
-    saved: Planes,
-    h: Array,
-    c: Array,
-    dh: Array,
-    dc: Array,
-    clip: tuple[float, float],
-) -> tuple[Planes, Planes, Array, Array]:
-    """(da, dq, what flows to h besides U^T dq, what flows to c), given dh' and dc'."""
-    if mode in ("relu", "tanh"):
-        slope = saved["total"] > 0 if mode == "relu" else 1 - saved["h"] ** 2
-        da = {"a": dh * slope}
-        return da, da, np.zeros_like(dh), dc
-    if mode == "lstm":
-        i, f, o, g = (saved[gate] for gate in "ifog")
-        tanh_c = np.tanh(np.clip(saved["c"], *clip))
-        dc = dc + dh * o * (1 - tanh_c**2) * inside(saved["c"], clip)
-        da = {
-            "i": dc * g * i * (1 - i),
-            "f": dc * np.clip(c, *clip) * f * (1 - f),
-            "o": dh * tanh_c * o * (1 - o),
-            "g": dc * i * (1 - g**2),
-        }
-        return da, da, np.zeros_like(h), dc * f * inside(c, clip)
-    z, r, n, q_n = saved["z"], saved["r"], saved["n"], saved["q_n"]
-    dn = dh * (1 - z) * (1 - n**2)
-    dz = dh * (h - n) * z * (1 - z)
-    dr = dn * q_n * r * (1 - r)
-    return {"z": dz, "r": dr, "n": dn}, {"z": dz, "r": dr, "n": r * dn}, dh * z, dc
-
+__all__ = ["EVERY_GATES", "GATES", "bias_offset", "buffer_size", "pack", "unpack", "weight_offset"]
 
 # One layer in one direction.
 
@@ -129,8 +64,8 @@ class Layer:
     direction: int
 
     @property
-    def clip(self) -> tuple[float, float]:
-        return self.network.clip or (-np.inf, np.inf)
+    def settings(self) -> Settings:
+        return Settings(self.network.clip or (-np.inf, np.inf), self.network.slope)
 
     def part(self, role: str, gate: str, operand: Array) -> Array:
         """M x + b or U h + b' of one gate, for operand (rows, in)."""
@@ -164,7 +99,7 @@ class Layer:
             rows = np.flatnonzero(lengths > time)
             a = {gate: self.part("input", gate, x[time, rows]) for gate in gates}
             q = {gate: self.part("recurrent", gate, h[rows]) for gate in gates}
-            new_h, new_c, saved = cell_forward(mode, a, q, h[rows], c[rows], self.clip)
+            new_h, new_c, saved = cell_forward(mode, a, q, h[rows], c[rows], self.settings)
             if self.network.projection_size:
                 saved["projected"] = new_h
                 new_h = self.part("projection", "p", new_h)
@@ -187,11 +122,11 @@ class Layer:
             out = dh[rows]
             if self.network.projection_size:
                 out = self.part_backward("projection", "p", saved["projected"], out, grads)
-            da, dq, new_dh, new_dc = cell_backward(mode, saved, h, c, out, dc[rows], self.clip)
+            step = cell_backward(mode, saved, h, c, out, dc[rows], self.settings)
+            dh[rows], dc[rows] = step.dh, step.dc
             for gate in gates:
-                dx[time, rows] += self.part_backward("input", gate, x, da[gate], grads)
-                new_dh = new_dh + self.part_backward("recurrent", gate, h, dq[gate], grads)
-            dh[rows], dc[rows] = new_dh, new_dc
+                dx[time, rows] += self.part_backward("input", gate, x, step.da[gate], grads)
+                dh[rows] += self.part_backward("recurrent", gate, h, step.dq[gate], grads)
         if not self.network.idle_keeps_state:
             dh[lengths == 0] = dc[lengths == 0] = 0
         return dx, dh, dc
@@ -218,9 +153,9 @@ class Forward:
 
         Exact zeros do not count: every term of theirs is zero, whatever the precision.
         """
-        if self.network.mode != "relu":
+        if self.network.mode not in ("relu", "leaky_relu"):
             return np.inf
-        totals = [step.saved["total"].ravel() for steps in self.steps.values() for step in steps]
+        totals = [step.saved["a"].ravel() for steps in self.steps.values() for step in steps]
         distances = np.abs(np.concatenate([*totals, np.zeros(1)]))
         return distances.min(initial=np.inf, where=distances > 0)
 

@@ -20,6 +20,9 @@ ORDERS = {
     "cudnn": {"relu": "a", "tanh": "a", "lstm": "ifgo", "gru": "rzn"},
 }
 GATES = ORDERS["miopen"]
+# Cells that no vendor above has keep their own order, here and in the core.
+CORE_GATES = {"logistic": "a", "leaky_relu": "a"}
+EVERY_GATES = GATES | CORE_GATES
 ROLES = ("input", "recurrent", "projection")
 BIASES = {"none": (), "input": ROLES[:1], "recurrent": ROLES[1:2], "both": ROLES[:2]}
 
@@ -38,6 +41,7 @@ class Network:
     bias               a key of BIASES
     projection_size    P, or 0 for no projection
     clip               (low, high) of c, or None
+    slope              of leaky_relu below zero
     idle_keeps_state   what a sequence of length zero does
     vendor             whose order the flat buffer has
     """
@@ -51,12 +55,13 @@ class Network:
     skip_input: bool = False
     projection_size: int = 0
     clip: tuple[float, float] | None = None
+    slope: float = 0.01
     idle_keeps_state: bool = False
     vendor: str = "miopen"
 
     @property
     def gates(self) -> str:
-        return ORDERS[self.vendor][self.mode]
+        return (ORDERS[self.vendor] | CORE_GATES)[self.mode]
 
     @property
     def state_size(self) -> int:

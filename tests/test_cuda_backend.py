@@ -287,8 +287,9 @@ def test_profiling_measures_on_the_stream(monkeypatch):
 @pytest.mark.parametrize("cell", CELLS)
 @pytest.mark.parametrize("steps", [(3,) * 4, STEPS], ids=["equal", "ragged"])
 def test_both_backends_give_the_same_within_rounding(emulated, cell, dtype, steps):
+    """With data that puts no unit of relu so near its kink that rounding decides on which side."""
     config = RNNConfig(cell, 5, 7, 2, True, dtype=dtype)
-    ours, hosts = (CoreRun(each, config, steps, 5) for each in (emulated, host.create()))
+    ours, hosts = (CoreRun(each, config, steps, 5, seed=4) for each in (emulated, host.create()))
     for run in (ours, hosts):
         run.results()
     for name in ("y", "hy", "dx", "dhx", "dw"):

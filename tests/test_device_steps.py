@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import oracle
+import oracle_cells
 import pytest
 from device_arrays import FLOATING, SUFFIX, Strided, call, decoded, dense, encoded, real_dtype
 from hostcuda.calls import Array
@@ -22,7 +22,6 @@ from miopy.backends import cuda_source
 from miopy.core.cells import CELLS
 
 H = 61
-NO_CLIP = (-np.inf, np.inf)
 ORACLE_NAMES = {"n_h": "q_n"}
 STEP_H = Path(cuda_source.__file__).parent.parent / "kernels/step.h"
 
@@ -118,7 +117,7 @@ def test_a_training_step_forward(device, cell, dtype, h_rows):
         for part in (a, q)
     ]
     inputs = before[0][:rows], before[1][:rows]
-    new_h, new_c, planes = oracle.cell_forward(cell, *parts, *inputs, NO_CLIP)
+    new_h, new_c, planes = oracle_cells.cell_forward(cell, *parts, *inputs)
 
     arguments = dict(output=output, y=y, saved=saved, h=h, x_products=products)
     if step.cell.has_cell_state:
@@ -150,7 +149,7 @@ def test_an_inference_step_forward_on_x_itself(device, cell, dtype):
     x, output = step.storage(rows, H, gap=4), step.unset(rows, H)
     h, c = step.reals(rows, H), step.reals(rows, H)
     parts = dict.fromkeys(step.cell.gates, x.numbers), dict.fromkeys(step.cell.gates, 0.0)
-    new_h, new_c, _ = oracle.cell_forward(cell, *parts, h.numbers, c.numbers, NO_CLIP)
+    new_h, new_c, _ = oracle_cells.cell_forward(cell, *parts, h.numbers, c.numbers)
     arguments = dict(output=output, h=h, x=x, x_row=H + 4, output_row=H, rows=rows, hidden_size=H)
     if step.cell.has_cell_state:
         arguments["c"] = c
@@ -204,11 +203,11 @@ class Backward(Step):
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """(dgates, dh, dc) for the gradient of h' and the states before."""
         numbers = self.saved.numbers
-        planes = {"total": self.output.numbers, "h": self.output.numbers, "c": self.cells.numbers}
+        planes = {"a": self.output.numbers, "h": self.output.numbers, "c": self.cells.numbers}
         for plane, name in enumerate(self.cell.saved):
             planes[ORACLE_NAMES.get(name, name)] = numbers[:, plane]
         dc = self.dc.numbers[: self.rows]
-        da, dq, dh, dc = oracle.cell_backward(self.cell.name, planes, h, c, dh, dc, NO_CLIP)
+        da, dq, dh, dc = oracle_cells.cell_backward(self.cell.name, planes, h, c, dh, dc)
         dgates = np.empty((self.rows, self.cell.num_planes, H))
         for gate, name in enumerate(self.cell.gates):
             dgates[:, self.position[gate]] = dq[name]

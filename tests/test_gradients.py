@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from cases import Case, Data, expected
 from harness import summands
-from oracle import GATES
+from oracle import EVERY_GATES
 from tolerance import assert_close
 
 from miopy import backends
@@ -48,6 +48,7 @@ class DoubleRun:
             bias="both" if case.bias else "none",
             skip_input=case.skip_input,
             dtype=case.dtype,
+            slope=case.slope if case.mode == "leaky_relu" else None,
         )
         self.plan = plan(config, self.sequence.rows, training=True, padded=True)
         self.backend = backend
@@ -66,6 +67,10 @@ class DoubleRun:
             self.arrays[name] = np.full_like(self.arrays[like], np.nan)
         layout = sequences.SEQ_MAJOR if case.layout == cases.SEQ_PADDED else sequences.BATCH_MAJOR
         self.index = self.sequence.rows_of(layout, case.steps)
+
+    @property
+    def has_cell_state(self) -> bool:
+        return self.plan.config.record.has_cell_state
 
     def addresses(self, *names: str) -> dict[str, int | None]:
         null = self.case.null
@@ -99,7 +104,7 @@ class DoubleRun:
         backward_weights(
             *common, hx=states["hx"], **self.row_addresses("x"), **self.addresses("dw"), **spaces
         )
-        names = ["y", "hy", "dx", "dhx", "dw"] + ["cy", "dcx"] * (self.case.mode == "lstm")
+        names = ["y", "hy", "dx", "dhx", "dw"] + ["cy", "dcx"] * self.has_cell_state
         return {
             name: self.rows.gather(self.arrays[name]) if name in ("y", "dx") else self.arrays[name]
             for name in names
@@ -124,7 +129,7 @@ def double_case(mode, num_directions, skip_input, **options):
 @pytest.mark.parametrize("bias", [False, True])
 @pytest.mark.parametrize("skip_input", [False, True])
 @pytest.mark.parametrize("num_directions", [1, 2])
-@pytest.mark.parametrize("mode", GATES)
+@pytest.mark.parametrize("mode", EVERY_GATES)
 def test_double_passes_equal_the_reference_to_rounding(
     mode, num_directions, skip_input, bias, layout, device
 ):
@@ -139,18 +144,29 @@ def loss_of(case: Case, data: Data, device: Backend) -> float:
     """sum(y dy) + sum(hy dhy) + sum(cy dcy)"""
     results = DoubleRun(case, data, device).results()
     total = (results["y"] * data.dy).sum() + (results["hy"] * data.dhy).sum()
-    return total + ((results["cy"] * data.dcy).sum() if case.mode == "lstm" else 0.0)
+    return total + ((results["cy"] * data.dcy).sum() if "cy" in results else 0.0)
 
 
 @pytest.mark.parametrize("skip_input", [False, True])
 @pytest.mark.parametrize("num_directions", [1, 2])
-@pytest.mark.parametrize("mode", GATES)
+@pytest.mark.parametrize("mode", EVERY_GATES)
 def test_gradients_equal_finite_differences(mode, num_directions, skip_input, device):
     case = double_case(mode, num_directions, skip_input, lengths=(2, 0, 3), num_layers=2)
+    assert_slopes(case, device)
+
+
+@pytest.mark.parametrize("slope", [-0.5, 0.0, 2.0])
+def test_gradients_of_leaky_relu_equal_finite_differences_at_any_slope(slope, device):
+    """A negative one gives positive states on both sides of zero."""
+    assert_slopes(double_case("leaky_relu", 2, False, num_layers=2, slope=slope), device)
+
+
+def assert_slopes(case: Case, device: Backend) -> None:
+    """Gradients at random places of every input are what small steps there make of the loss."""
     data = expected(case).data
     gradients = DoubleRun(case, data, device).results()
     rng, eps = np.random.default_rng(0), 1e-6
-    for name in ("x", "w", "hx", "cx") if mode == "lstm" else ("x", "w", "hx"):
+    for name in ("x", "w", "hx", "cx") if "cy" in gradients else ("x", "w", "hx"):
         array, gradient = getattr(data, name), gradients["d" + name]
         places = list(itertools.product(*map(range, array.shape)))
         for choice in rng.permutation(len(places))[:40]:

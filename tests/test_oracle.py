@@ -43,7 +43,7 @@ def slopes(loss, array, eps=1e-6):
 
 NETWORKS = [
     Network(mode, 2, 2, 3, directions, skip_input=skip_input)
-    for mode, directions, skip_input in itertools.product(oracle.GATES, (1, 2), (False, True))
+    for mode, directions, skip_input in itertools.product(oracle.EVERY_GATES, (1, 2), (False, True))
 ]
 NETWORKS += [
     Network(mode, 2, 2, 2, 2, bias, idle_keeps_state=True, vendor="cudnn")

@@ -63,5 +63,7 @@ CELLS = {
             separate=("n",),
             saved=("z", "r", "n", "n_h"),
         ),
+        Cell("logistic", gates=("a",)),
+        Cell("leaky_relu", gates=("a",), saved=("a",), scalars=(("slope", 0.01),)),
     )
 }

@@ -66,6 +66,7 @@ class RNNConfig:
     projection_size   P: h is the product of a matrix (P, H) with what the cell puts out; 0: it is
                       what the cell puts out. For cells with a cell state
     clip              bounds of LSTM's cell state; None: none
+    slope             of leaky_relu below zero; None: the cell's default
     idle_keeps_state  the final states of a sequence without a step are its initial ones (and so
                       with gradients); else they are zero
     """
@@ -81,6 +82,7 @@ class RNNConfig:
     dropout: bool = False
     projection_size: int = 0
     clip: Clip | None = None
+    slope: float | None = None
     idle_keeps_state: bool = False
 
     def __post_init__(self) -> None:
@@ -101,6 +103,10 @@ class RNNConfig:
             )
         if self.clip and "clip_low" not in dict(self.record.scalars):
             raise BadParam("clip", f"must be None, {self.cell} has nothing to clip", self.clip)
+        if self.slope is not None and "slope" not in dict(self.record.scalars):
+            raise BadParam("slope", f"must be None, {self.cell} has none", self.slope)
+        if self.slope is not None and not math.isfinite(self.slope):
+            raise BadParam("slope", "must be finite", self.slope)
 
     @property
     def num_directions(self) -> int:
@@ -136,6 +142,8 @@ class RNNConfig:
         if self.clip:
             given = {"clip_low": self.clip.low, "clip_high": self.clip.high}
             given["clip_nan"] = self.clip.low if self.clip.catches_nan else math.nan
+        if self.slope is not None:
+            given["slope"] = self.slope
         return tuple(given.get(name, default) for name, default in self.record.scalars)
 
     @property

@@ -10,13 +10,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from ..core.cells import CELLS
 from ..core.config import DTYPES, INPUT, PROJECTION, RECURRENT, RNNConfig
 from ..errors import BadParam, NotSupported
 from ..layouts import CUDNN, MIOPEN
 from .notation import Block, Flat, Named
 from .parameters import BIAS, MATRIX
 
+CELLS = ("relu", "tanh", "lstm", "gru")
 EITHER = (INPUT, RECURRENT)
 DOUBLE_OR_NONE = ("both", "none")
 
@@ -49,7 +49,7 @@ class Format:
     name: str
     title: str
     arrays: Flat | Named
-    cells: tuple[str, ...] = tuple(CELLS)
+    cells: tuple[str, ...] = CELLS
     biases: tuple[str, ...] = DOUBLE_OR_NONE
     cell_biases: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     skip_input: bool = False

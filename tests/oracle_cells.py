@@ -1,0 +1,122 @@
+"""One step of every cell, forward and backward, for the float64 reference in oracle.py.
+
+`a` and `q` map a gate's letter to its input and its recurrent part, each (rows, H).
+
+    relu, tanh, logistic   h' = act(a + q)
+    leaky_relu             h' = p where p = a + q is positive, else slope p
+    lstm         i, f, o = sigmoid(a + q);  g = tanh(a + q);  c' = f k(c) + i g;  h' = o tanh(k(c'))
+                 k clips to [low, high], or does nothing
+    gru          z, r = sigmoid(a + q);  n = tanh(a_n + r q_n);  h' = (1 - z) n + z h
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from oracle_network import Array
+
+Planes = dict[str, Array]
+
+VANILLA = ("relu", "leaky_relu", "tanh", "logistic")
+SLOPE = 0.01
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a cell's math takes besides its gates and states.
+
+    clip    (low, high) of c
+    slope   of leaky_relu below zero
+    """
+
+    clip: tuple[float, float] = (-np.inf, np.inf)
+    slope: float = SLOPE
+
+
+class Gradients(NamedTuple):
+    """Of one step: of a and q; what flows to h besides U' dq, and to c."""
+
+    da: Planes
+    dq: Planes
+    dh: Array
+    dc: Array
+
+
+def sigmoid(value: Array) -> Array:
+    return 0.5 * (1 + np.tanh(0.5 * value))
+
+
+def cell_forward(
+    mode: str, a: Planes, q: Planes, h: Array, c: Array, settings: Settings | None = None
+) -> tuple[Array, Array, Planes]:
+    """(h', c', what backward needs). c passes through unchanged where there is no cell state."""
+    settings = settings or Settings()
+    if mode in VANILLA:
+        new = activated(mode, a["a"] + q["a"], settings.slope)
+        return new, c, {"a": a["a"] + q["a"], "h": new}
+    if mode == "lstm":
+        i, f, o = (sigmoid(a[gate] + q[gate]) for gate in "ifo")
+        g = np.tanh(a["g"] + q["g"])
+        new_c = f * np.clip(c, *settings.clip) + i * g
+        new = o * np.tanh(np.clip(new_c, *settings.clip))
+        return new, new_c, dict(i=i, f=f, o=o, g=g, c=new_c)
+    z, r = (sigmoid(a[gate] + q[gate]) for gate in "zr")
+    n = np.tanh(a["n"] + r * q["n"])
+    return (1 - z) * n + z * h, c, {"z": z, "r": r, "n": n, "q_n": q["n"]}
+
+
+def activated(mode: str, total: Array, slope: float) -> Array:
+    if mode == "tanh":
+        return np.tanh(total)
+    if mode == "logistic":
+        return sigmoid(total)
+    return np.where(total > 0, total, slope * total if mode == "leaky_relu" else 0)
+
+
+def steepness(mode: str, saved: Planes, slope: float) -> Array:
+    """The derivative of `activated`."""
+    if mode == "tanh":
+        return 1 - saved["h"] ** 2
+    if mode == "logistic":
+        return saved["h"] * (1 - saved["h"])
+    return np.where(saved["a"] > 0, 1, slope if mode == "leaky_relu" else 0)
+
+
+def inside(c: Array, clip: tuple[float, float]) -> Array:
+    """Where clipping lets gradients through."""
+    return (c >= clip[0]) & (c <= clip[1])
+
+
+def cell_backward(
+    mode: str,
+    saved: Planes,
+    h: Array,
+    c: Array,
+    dh: Array,
+    dc: Array,
+    settings: Settings | None = None,
+) -> Gradients:
+    """The gradients of a step, given those of h' and c' and the states before it."""
+    settings = settings or Settings()
+    if mode in VANILLA:
+        da = {"a": dh * steepness(mode, saved, settings.slope)}
+        return Gradients(da, da, np.zeros_like(dh), dc)
+    if mode == "lstm":
+        clip, (i, f, o, g) = settings.clip, (saved[gate] for gate in "ifog")
+        tanh_c = np.tanh(np.clip(saved["c"], *clip))
+        dc = dc + dh * o * (1 - tanh_c**2) * inside(saved["c"], clip)
+        da = {
+            "i": dc * g * i * (1 - i),
+            "f": dc * np.clip(c, *clip) * f * (1 - f),
+            "o": dh * tanh_c * o * (1 - o),
+            "g": dc * i * (1 - g**2),
+        }
+        return Gradients(da, da, np.zeros_like(h), dc * f * inside(c, clip))
+    z, r, n, q_n = (saved[name] for name in ("z", "r", "n", "q_n"))
+    dn = dh * (1 - z) * (1 - n**2)
+    dz = dh * (h - n) * z * (1 - z)
+    dr = dn * q_n * r * (1 - r)
+    da, dq = {"z": dz, "r": dr, "n": dn}, {"z": dz, "r": dr, "n": r * dn}
+    return Gradients(da, dq, dh * z, dc)
