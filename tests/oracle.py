@@ -65,7 +65,11 @@ class Layer:
 
     @property
     def settings(self) -> Settings:
-        return Settings(self.network.clip or (-np.inf, np.inf), self.network.slope)
+        peepholes = {
+            gate: self.parameters.biases[Key(self.layer, self.direction, "peephole", gate)]
+            for gate in self.network.letters("peephole")
+        }
+        return Settings(self.network.clip or (-np.inf, np.inf), self.network.slope, peepholes)
 
     def part(self, role: str, gate: str, operand: Array) -> Array:
         """M x + b or U h + b' of one gate, for operand (rows, in)."""
@@ -124,6 +128,9 @@ class Layer:
                 out = self.part_backward("projection", "p", saved["projected"], out, grads)
             step = cell_backward(mode, saved, h, c, out, dc[rows], self.settings)
             dh[rows], dc[rows] = step.dh, step.dc
+            for gate, rows_of_gate in (step.dpeepholes or {}).items():
+                key = Key(self.layer, self.direction, "peephole", gate)
+                grads.biases[key] += rows_of_gate.sum(axis=0)
             for gate in gates:
                 dx[time, rows] += self.part_backward("input", gate, x, step.da[gate], grads)
                 dh[rows] += self.part_backward("recurrent", gate, h, step.dq[gate], grads)

@@ -6,12 +6,13 @@
     leaky_relu             h' = p where p = a + q is positive, else slope p
     lstm         i, f, o = sigmoid(a + q);  g = tanh(a + q);  c' = f k(c) + i g;  h' = o tanh(k(c'))
                  k clips to [low, high], or does nothing
+    peephole_lstm  as lstm, but i, f = sigmoid(a + q + p k(c));  o = sigmoid(a + q + p k(c'))
     gru          z, r = sigmoid(a + q);  n = tanh(a_n + r q_n);  h' = (1 - z) n + z h
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +21,7 @@ from oracle_network import Array
 Planes = dict[str, Array]
 
 VANILLA = ("relu", "leaky_relu", "tanh", "logistic")
+LSTM = ("lstm", "peephole_lstm")
 SLOPE = 0.01
 
 
@@ -27,21 +29,25 @@ SLOPE = 0.01
 class Settings:
     """What a cell's math takes besides its gates and states.
 
-    clip    (low, high) of c
-    slope   of leaky_relu below zero
+    clip       (low, high) of c
+    slope      of leaky_relu below zero
+    peepholes  a vector (H,) for each letter of a gate that has one
     """
 
     clip: tuple[float, float] = (-np.inf, np.inf)
     slope: float = SLOPE
+    peepholes: Planes = field(default_factory=dict)
 
 
 class Gradients(NamedTuple):
-    """Of one step: of a and q; what flows to h besides U' dq, and to c."""
+    """Of one step: of a and q; what flows to h besides U' dq, and to c; what each row adds to the
+    gradients of peepholes."""
 
     da: Planes
     dq: Planes
     dh: Array
     dc: Array
+    dpeepholes: Planes | None = None
 
 
 def sigmoid(value: Array) -> Array:
@@ -56,11 +62,14 @@ def cell_forward(
     if mode in VANILLA:
         new = activated(mode, a["a"] + q["a"], settings.slope)
         return new, c, {"a": a["a"] + q["a"], "h": new}
-    if mode == "lstm":
-        i, f, o = (sigmoid(a[gate] + q[gate]) for gate in "ifo")
+    if mode in LSTM:
+        peep, read = settings.peepholes, np.clip(c, *settings.clip)
+        i, f = (sigmoid(a[gate] + q[gate] + peep.get(gate, 0) * read) for gate in "if")
         g = np.tanh(a["g"] + q["g"])
-        new_c = f * np.clip(c, *settings.clip) + i * g
-        new = o * np.tanh(np.clip(new_c, *settings.clip))
+        new_c = f * read + i * g
+        new_read = np.clip(new_c, *settings.clip)
+        o = sigmoid(a["o"] + q["o"] + peep.get("o", 0) * new_read)
+        new = o * np.tanh(new_read)
         return new, new_c, dict(i=i, f=f, o=o, g=g, c=new_c)
     z, r = (sigmoid(a[gate] + q[gate]) for gate in "zr")
     n = np.tanh(a["n"] + r * q["n"])
@@ -103,20 +112,26 @@ def cell_backward(
     if mode in VANILLA:
         da = {"a": dh * steepness(mode, saved, settings.slope)}
         return Gradients(da, da, np.zeros_like(dh), dc)
-    if mode == "lstm":
-        clip, (i, f, o, g) = settings.clip, (saved[gate] for gate in "ifog")
-        tanh_c = np.tanh(np.clip(saved["c"], *clip))
-        dc = dc + dh * o * (1 - tanh_c**2) * inside(saved["c"], clip)
-        da = {
-            "i": dc * g * i * (1 - i),
-            "f": dc * np.clip(c, *clip) * f * (1 - f),
-            "o": dh * tanh_c * o * (1 - o),
-            "g": dc * i * (1 - g**2),
-        }
-        return Gradients(da, da, np.zeros_like(h), dc * f * inside(c, clip))
+    if mode in LSTM:
+        return lstm_backward(saved, h, c, dh, dc, settings)
     z, r, n, q_n = (saved[name] for name in ("z", "r", "n", "q_n"))
     dn = dh * (1 - z) * (1 - n**2)
     dz = dh * (h - n) * z * (1 - z)
     dr = dn * q_n * r * (1 - r)
     da, dq = {"z": dz, "r": dr, "n": dn}, {"z": dz, "r": dr, "n": r * dn}
     return Gradients(da, dq, dh * z, dc)
+
+
+def lstm_backward(
+    saved: Planes, h: Array, c: Array, dh: Array, dc: Array, settings: Settings
+) -> Gradients:
+    clip, peep, (i, f, o, g) = settings.clip, settings.peepholes, (saved[gate] for gate in "ifog")
+    read, new_read = np.clip(c, *clip), np.clip(saved["c"], *clip)
+    do = dh * np.tanh(new_read) * o * (1 - o)
+    dread = dh * o * (1 - np.tanh(new_read) ** 2) + do * peep.get("o", 0)
+    dc = dc + dread * inside(saved["c"], clip)
+    di, df, dg = dc * g * i * (1 - i), dc * read * f * (1 - f), dc * i * (1 - g**2)
+    dread = dc * f + di * peep.get("i", 0) + df * peep.get("f", 0)
+    da = {"i": di, "f": df, "o": do, "g": dg}
+    dpeepholes = {"i": di * read, "f": df * read, "o": do * new_read} if peep else None
+    return Gradients(da, da, np.zeros_like(h), dread * inside(c, clip), dpeepholes)

@@ -2,7 +2,7 @@
 
 Every parameter is addressed by `Key(layer, direction, role, gate)`: role is "input", "recurrent" or
 "projection", gate a letter of `GATES`, "p" of a projection. Weights are matrices (H, in), of a
-projection (P, H), biases vectors (H,).
+projection (P, H), biases vectors (H,). Peepholes are kept among the biases, with a role of theirs.
 """
 
 from __future__ import annotations
@@ -21,9 +21,10 @@ ORDERS = {
 }
 GATES = ORDERS["miopen"]
 # Cells that no vendor above has keep their own order, here and in the core.
-CORE_GATES = {"logistic": "a", "leaky_relu": "a"}
+CORE_GATES = {"logistic": "a", "leaky_relu": "a", "peephole_lstm": "ifgo"}
 EVERY_GATES = GATES | CORE_GATES
-ROLES = ("input", "recurrent", "projection")
+PEEPHOLES = {"peephole_lstm": "ifo"}
+ROLES = ("input", "recurrent", "projection", "peephole")
 BIASES = {"none": (), "input": ROLES[:1], "recurrent": ROLES[1:2], "both": ROLES[:2]}
 
 
@@ -80,11 +81,17 @@ class Network:
             for layer in range(self.num_layers)
             for direction in range(self.num_directions)
             for role in ROLES
-            for gate in (self.gates if role != "projection" else "p" * bool(self.projection_size))
+            for gate in self.letters(role)
         ]
         if self.vendor == "miopen":
             keys.sort(key=lambda key: (key.layer, ROLES.index(key.role)))
         return keys
+
+    def letters(self, role: str) -> str:
+        """The gates that have a parameter of a role."""
+        if role == "projection":
+            return "p" * bool(self.projection_size)
+        return PEEPHOLES.get(self.mode, "") if role == "peephole" else self.gates
 
     def weight_shape(self, key: Key) -> tuple[int, int]:
         if key.role == "projection":
@@ -93,10 +100,11 @@ class Network:
         return self.hidden_size, columns
 
     def has_matrix(self, key: Key) -> bool:
-        return not (self.skip_input and key.layer == 0 and key.role == "input")
+        skipped = self.skip_input and key.layer == 0 and key.role == "input"
+        return key.role != "peephole" and not skipped
 
     def has_bias(self, key: Key) -> bool:
-        return key.role in BIASES[self.bias]
+        return key.role == "peephole" or key.role in BIASES[self.bias]
 
 
 @dataclass

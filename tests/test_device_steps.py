@@ -66,6 +66,12 @@ class Step:
         self.gates = len(self.cell.gates)
         self.position = *range(1, self.gates), 0  # not the cell's own order
         self.random = np.random.default_rng(7)
+        self.peepholes = self.storage(max(1, len(self.cell.peepholes)), H)
+
+    @property
+    def settings(self) -> oracle_cells.Settings:
+        peepholes = zip(self.cell.peepholes, self.peepholes.numbers, strict=False)
+        return oracle_cells.Settings(peepholes=dict(peepholes))
 
     def storage(self, *lengths: int, gap: int = 0) -> Strided:
         """Random elements."""
@@ -82,6 +88,7 @@ class Step:
     def launch(self, kernel: str, step: ctypes.Structure) -> None:
         planes = (*self.position, *range(self.gates, self.cell.num_planes))
         step.position[: len(planes)] = planes
+        step.peepholes = self.peepholes.address if self.cell.peepholes else None
         step.scalars[: len(self.cell.scalars)] = [default for _, default in self.cell.scalars]
         source = cuda_source.recurrence(self.cell.name, self.dtype)
         call(self.device, source, f"{kernel}_{SUFFIX[self.dtype]}", step)
@@ -117,7 +124,7 @@ def test_a_training_step_forward(device, cell, dtype, h_rows):
         for part in (a, q)
     ]
     inputs = before[0][:rows], before[1][:rows]
-    new_h, new_c, planes = oracle_cells.cell_forward(cell, *parts, *inputs)
+    new_h, new_c, planes = oracle_cells.cell_forward(cell, *parts, *inputs, step.settings)
 
     arguments = dict(output=output, y=y, saved=saved, h=h, x_products=products)
     if step.cell.has_cell_state:
@@ -149,7 +156,8 @@ def test_an_inference_step_forward_on_x_itself(device, cell, dtype):
     x, output = step.storage(rows, H, gap=4), step.unset(rows, H)
     h, c = step.reals(rows, H), step.reals(rows, H)
     parts = dict.fromkeys(step.cell.gates, x.numbers), dict.fromkeys(step.cell.gates, 0.0)
-    new_h, new_c, _ = oracle_cells.cell_forward(cell, *parts, h.numbers, c.numbers)
+    states = h.numbers, c.numbers
+    new_h, new_c, _ = oracle_cells.cell_forward(cell, *parts, *states, step.settings)
     arguments = dict(output=output, h=h, x=x, x_row=H + 4, output_row=H, rows=rows, hidden_size=H)
     if step.cell.has_cell_state:
         arguments["c"] = c
@@ -206,14 +214,17 @@ class Backward(Step):
         planes = {"a": self.output.numbers, "h": self.output.numbers, "c": self.cells.numbers}
         for plane, name in enumerate(self.cell.saved):
             planes[ORACLE_NAMES.get(name, name)] = numbers[:, plane]
-        dc = self.dc.numbers[: self.rows]
-        da, dq, dh, dc = oracle_cells.cell_backward(self.cell.name, planes, h, c, dh, dc)
+        found = oracle_cells.cell_backward(
+            self.cell.name, planes, h, c, dh, self.dc.numbers[: self.rows], self.settings
+        )
         dgates = np.empty((self.rows, self.cell.num_planes, H))
         for gate, name in enumerate(self.cell.gates):
-            dgates[:, self.position[gate]] = dq[name]
+            dgates[:, self.position[gate]] = found.dq[name]
             if self.cell.input_plane(gate) != gate:
-                dgates[:, self.cell.input_plane(gate)] = da[name]
-        return dgates, dh, dc
+                dgates[:, self.cell.input_plane(gate)] = found.da[name]
+        for plane, name in enumerate(self.cell.peepholes, self.cell.peephole_plane):
+            dgates[:, plane] = found.dpeepholes[name]
+        return dgates, found.dh, found.dc
 
     def run_and_compare(
         self, arguments: dict[str, Any], expected: tuple[np.ndarray, ...], ended: np.ndarray

@@ -15,6 +15,7 @@ import pytest
 from cases import Case, Data, expected
 from harness import summands
 from oracle import EVERY_GATES
+from oracle_network import BIASES
 from tolerance import assert_close
 
 from miopy import backends
@@ -22,7 +23,7 @@ from miopy.core import sequence as sequences
 from miopy.core.backend import Backend
 from miopy.core.backward_data import backward_data
 from miopy.core.backward_weights import backward_weights
-from miopy.core.config import RNNConfig
+from miopy.core.config import Clip, RNNConfig
 from miopy.core.forward import Rows, forward
 from miopy.core.plan import plan
 from miopy.layouts import MIOPEN
@@ -45,9 +46,11 @@ class DoubleRun:
             hidden_size=case.hidden_size,
             num_layers=case.num_layers,
             bidirectional=case.num_directions == 2,
-            bias="both" if case.bias else "none",
+            bias=case.network.bias,
             skip_input=case.skip_input,
             dtype=case.dtype,
+            projection_size=case.projection_size,
+            clip=case.clip and Clip(*case.clip),
             slope=case.slope if case.mode == "leaky_relu" else None,
         )
         self.plan = plan(config, self.sequence.rows, training=True, padded=True)
@@ -62,7 +65,7 @@ class DoubleRun:
             self.rows.scatter(getattr(data, name), self.arrays[name])
         for name in ("w", "hx", "cx", "dhy", "dcy"):
             self.arrays[name] = getattr(data, name)
-        shapes = {"y": "dy", "dx": "x", "dw": "w", "hy": "hx", "cy": "hx", "dhx": "hx", "dcx": "hx"}
+        shapes = {"y": "dy", "dx": "x", "dw": "w", "hy": "hx", "cy": "cx", "dhx": "hx", "dcx": "cx"}
         for name, like in shapes.items():
             self.arrays[name] = np.full_like(self.arrays[like], np.nan)
         layout = sequences.SEQ_MAJOR if case.layout == cases.SEQ_PADDED else sequences.BATCH_MAJOR
@@ -159,6 +162,25 @@ def test_gradients_equal_finite_differences(mode, num_directions, skip_input, de
 def test_gradients_of_leaky_relu_equal_finite_differences_at_any_slope(slope, device):
     """A negative one gives positive states on both sides of zero."""
     assert_slopes(double_case("leaky_relu", 2, False, num_layers=2, slope=slope), device)
+
+
+@pytest.mark.parametrize("clip", [None, (-0.25, 0.5)], ids=["free", "clipped"])
+@pytest.mark.parametrize("projection_size", [0, 2])
+@pytest.mark.parametrize("mode", ["lstm", "peephole_lstm"])
+def test_gradients_of_lstms_equal_finite_differences(mode, projection_size, clip, device):
+    options = {"projection_size": projection_size, "clip": clip, "lengths": (2, 0, 3)}
+    assert_slopes(double_case(mode, 2, False, num_layers=2, **options), device)
+
+
+@pytest.mark.parametrize("bias", BIASES)
+@pytest.mark.parametrize("clip", [None, (-0.25, 0.5)], ids=["free", "clipped"])
+@pytest.mark.parametrize("projection_size", [0, 2])
+def test_peepholes_equal_the_reference_to_rounding(projection_size, clip, bias, device):
+    options = {"projection_size": projection_size, "clip": clip, "bias": bias}
+    case = double_case("peephole_lstm", 2, False, **options)
+    reference = expected(case)
+    for name, values in DoubleRun(case, reference.data, device).results().items():
+        assert_close(name, values, reference.training[name], "float64", summands(case, name))
 
 
 def assert_slopes(case: Case, device: Backend) -> None:

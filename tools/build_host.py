@@ -34,10 +34,12 @@ def declarations(folder: Path, families: Iterable[str]) -> str:
 
 
 def cells() -> str:
-    """The cells' headers and plane counts, from the records that everyone else reads."""
-    lines = [f'#include "../cells/{name}.h"' for name in CELLS]
+    """Headers and plane counts of the cells that the host's own kernels run, from the records that
+    everyone else reads."""
+    own = {number: cell for number, cell in enumerate(CELLS.values()) if cell.is_plain}
+    lines = [f'#include "../cells/{cell.name}.h"' for cell in own.values()]
     lines.append("#define EACH_CELL(X) \\")
-    for number, cell in enumerate(CELLS.values()):
+    for number, cell in own.items():
         separate = sum(1 << cell.gates.index(gate) for gate in cell.separate)
         states = 2 if cell.has_cell_state else 1
         counts = f"{len(cell.gates)}, {separate}, {len(cell.saved)}, {states}"

@@ -54,6 +54,7 @@ def definitions(cell: str) -> dict[str, object]:
         "GATES": len(record.gates),
         "PLANES": record.num_planes,
         "SAVED": len(record.saved),
+        "PEEPHOLES": len(record.peepholes),
         "STATES": 2 if record.has_cell_state else 1,
         "INPUT_PLANE": _listed(map(record.input_plane, range(len(record.gates)))),
         "cell_forward": f"{cell}_forward",
@@ -104,7 +105,8 @@ def _resolved(file: str, included: set[str]) -> list[str]:
     for number, line in enumerate((KERNELS / file).read_text().splitlines(), 1):
         include = re.match(r'\s*#include "([\w/.]+)"', line)
         if include:
-            lines += [*_resolved(include[1], included), f'#line {number + 1} "{file}"']
+            beside = str(Path(file).parent / include[1])
+            lines += [*_resolved(beside, included), f'#line {number + 1} "{file}"']
         else:
             lines.append(line)
     return lines

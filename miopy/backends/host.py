@@ -77,6 +77,11 @@ def build() -> str:
     return asked
 
 
+def has_own_kernels(layer: Layer) -> bool:
+    """Whether the host's kernels run a layer; the stepwise composition runs every other."""
+    return layer.projection is None and layer.config.record.is_plain
+
+
 class HostBackend:
     """One pool of threads and one block of scratch; calls on it run one after the other."""
 
@@ -162,7 +167,7 @@ class HostBackend:
     def recurrence_forward(
         self, layer: Layer, *, hidden: int | None = None, **tensors: Any
     ) -> None:
-        if layer.projection is None:
+        if has_own_kernels(layer):
             self._forward(layer, **tensors)
             return
         with self._lock:
@@ -176,7 +181,7 @@ class HostBackend:
         dprojected: Matrix | None = None,
         **tensors: Any,
     ) -> None:
-        if layer.projection is None:
+        if has_own_kernels(layer):
             self._backward(layer, **tensors)
             return
         with self._lock:

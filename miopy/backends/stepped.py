@@ -192,6 +192,10 @@ def _fill_layer(
         target.project = pointer(kernels[project])
         target.matrix = pointer(weights + block.offset * config.itemsize)
         target.matrix_out, target.matrix_in = block.out_stride, block.in_stride
+    if layer.peepholes is not None:
+        offset = layer.peepholes.bias_offset
+        assert offset is not None
+        target.peepholes = pointer(weights + offset * config.itemsize)
     for plane in range(record.num_planes):
         target.position[plane] = layer.position[plane] if plane < config.num_gates else plane
     for number, value in enumerate(config.scalars):

@@ -46,6 +46,7 @@ class Layer:
     input, recurrent   where the layout keeps the matrices and biases of all gates
     position           where the layout keeps each gate of the cell, in the cell's order
     projection         where the layout keeps the projection; None without one
+    peepholes          where the layout keeps the peepholes; None without any
     """
 
     config: RNNConfig
@@ -56,6 +57,7 @@ class Layer:
     recurrent: Block
     position: tuple[int, ...]
     projection: Block | None = None
+    peepholes: Block | None = None
 
     @property
     def input_size(self) -> int:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from .backend import Backend, Layer, Matrix
 from .backward_data import Gradients, gate_rows, input_runs
 from .forward import Rows, columns, h_address, layer_of, reserved
-from .layout import Layout
+from .layout import Block, Layout
 from .plan import Plan
 from .sequence import Sequence
 
@@ -58,6 +58,8 @@ def backward_weights(
                 hidden = reserved(plan, reserve, "hidden", layer, direction)
                 sums.projection(left.output(layer, direction), hidden or 0)
             sums.biases()
+            if run.peepholes is not None:
+                sums.peepholes(run.peepholes)
         source = outputs
         if config.dropout and layer < config.num_layers - 1:
             source = plan.reserve.address(reserve, "dropped", layer)
@@ -117,12 +119,18 @@ class Sums:
             self._bias(self.run.input.bias_offset, gate, plane, gates)
         self._bias(self.run.recurrent.bias_offset, 0, 0, config.num_gates)
 
-    def _bias(self, offset: int | None, gate: int, plane: int, gates: int) -> None:
+    def peepholes(self, block: Block) -> None:
+        """The gradient of a peephole is the sum of its plane's rows."""
+        record = self.run.config.record
+        self._bias(block.bias_offset, 0, record.peephole_plane, len(record.peepholes))
+
+    def _bias(self, offset: int | None, vector: int, plane: int, count: int) -> None:
+        """The gradients of `count` vectors, the sums of the planes from `plane` on."""
         if offset is None:
             return
         config = self.run.config
-        to = self.dw + (offset + gate * config.hidden_size) * config.itemsize
-        columns = gates * config.hidden_size
+        to = self.dw + (offset + vector * config.hidden_size) * config.itemsize
+        columns = count * config.hidden_size
         self.backend.column_sums(
             config.dtype, to, self._planes(plane), self.rows, columns, accumulate=self.accumulate
         )

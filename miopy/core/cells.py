@@ -8,7 +8,10 @@ A gate's pre-activation is the sum of its input product (W x + b) and its recurr
 a plane of its own: GRU multiplies the recurrent part of its new memory by the reset gate. The
 pre-activations, and their gradients `dgates`, have the planes
 
-    gates in order, then one more for the input product of every separate gate
+    gates in order, then one more for the input product of every separate gate, then peepholes
+
+A peephole is a vector of parameters, one per hidden unit, that the cell's math reads. Its plane
+holds the parameter itself, and in `dgates` what a row adds to the parameter's gradient.
 """
 
 from __future__ import annotations
@@ -25,6 +28,7 @@ class Cell:
     separate         gates whose input product has a plane of its own
     saved            planes that forward keeps for backward, in storage precision
     has_cell_state   whether there is a cell state c besides the hidden state h
+    peepholes        names of its vectors of parameters beside biases
     scalars          numbers that its math takes, the same for every unit, with their defaults
     """
 
@@ -33,11 +37,22 @@ class Cell:
     separate: tuple[str, ...] = ()
     saved: tuple[str, ...] = ()
     has_cell_state: bool = False
+    peepholes: tuple[str, ...] = ()
     scalars: tuple[tuple[str, float], ...] = ()
 
     @property
     def num_planes(self) -> int:
+        return self.peephole_plane + len(self.peepholes)
+
+    @property
+    def peephole_plane(self) -> int:
+        """The first plane of the peepholes."""
         return len(self.gates) + len(self.separate)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether its math takes nothing but products with their biases, and states."""
+        return not self.peepholes
 
     def input_plane(self, gate: int) -> int:
         """The plane of a gate's input product; its recurrent product is in plane `gate`."""
@@ -45,6 +60,7 @@ class Cell:
         return len(self.gates) + self.separate.index(name) if name in self.separate else gate
 
 
+CLIP = (("clip_low", -math.inf), ("clip_high", math.inf), ("clip_nan", math.nan))
 CELLS = {
     cell.name: cell
     for cell in (
@@ -55,7 +71,7 @@ CELLS = {
             gates=("i", "f", "g", "o"),
             saved=("i", "f", "g", "o"),
             has_cell_state=True,
-            scalars=(("clip_low", -math.inf), ("clip_high", math.inf), ("clip_nan", math.nan)),
+            scalars=CLIP,
         ),
         Cell(
             "gru",
@@ -65,5 +81,13 @@ CELLS = {
         ),
         Cell("logistic", gates=("a",)),
         Cell("leaky_relu", gates=("a",), saved=("a",), scalars=(("slope", 0.01),)),
+        Cell(
+            "peephole_lstm",
+            gates=("i", "f", "g", "o"),
+            saved=("i", "f", "g", "o"),
+            has_cell_state=True,
+            peepholes=("i", "f", "o"),
+            scalars=CLIP,
+        ),
     )
 }

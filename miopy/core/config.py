@@ -29,7 +29,7 @@ DTYPES = {
 }
 
 
-INPUT, RECURRENT, PROJECTION = ROLES = (0, 1, 2)
+INPUT, RECURRENT, PROJECTION, PEEPHOLE = ROLES = (0, 1, 2, 3)
 # Which of the two bias vectors of a gate there are: roles.
 BIASES = {"none": (), "input": (INPUT,), "recurrent": (RECURRENT,), "both": (INPUT, RECURRENT)}
 
@@ -133,7 +133,7 @@ class RNNConfig:
     @property
     def roles(self) -> tuple[int, ...]:
         """The roles of matrices."""
-        return ROLES if self.projection_size else ROLES[:2]
+        return (INPUT, RECURRENT, PROJECTION) if self.projection_size else (INPUT, RECURRENT)
 
     @property
     def scalars(self) -> tuple[float, ...]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .backend import Backend, Layer, Matrix
-from .config import INPUT, PROJECTION, RECURRENT, RNNConfig
+from .config import INPUT, PEEPHOLE, PROJECTION, RECURRENT, RNNConfig
 from .layout import Layout
 from .plan import Plan
 from .sequence import Sequence
@@ -44,6 +44,7 @@ def layer_of(plan: Plan, layout: Layout, sequence: Sequence, layer: int, directi
         layout.block(config, layer, direction, RECURRENT),
         layout.order(config),
         layout.block(config, layer, direction, PROJECTION) if config.projection_size else None,
+        layout.block(config, layer, direction, PEEPHOLE) if config.record.peepholes else None,
     )
 
 

@@ -4,7 +4,8 @@ A matrix is named by four coordinates, `layer`, `role` (input, recurrent or proj
 and `gate`; inside it the axes are `out` (hidden units) and `in` (features that it multiplies). A
 layout lists these axes, slowest first. `gate`, `out` and `in` come last, in any order, and form one
 dense block for each (layer, role, direction); blocks need not be equally large, since layer 0 reads
-x. A projection is a block of one gate. All biases follow all matrices.
+x. A projection is a block of one gate. All biases follow all matrices. Peepholes are vectors like
+biases, in the cell's order, whose role comes after the others'.
 
     Layout(weights="layer role direction gate out in", biases="layer role direction gate out",
            gates={"lstm": "i f o g", "gru": "z r n"})
@@ -22,7 +23,7 @@ from typing import NamedTuple
 
 from ..errors import BadParam
 from .cells import CELLS
-from .config import BIASES, INPUT, PROJECTION, RECURRENT, RNNConfig
+from .config import BIASES, INPUT, PEEPHOLE, PROJECTION, RECURRENT, ROLES, RNNConfig
 
 BLOCK_AXES = ("layer", "role", "direction")
 
@@ -44,8 +45,8 @@ class Block(NamedTuple):
     offset + gate * gate_stride + out * out_stride + in * in_stride, element (gate, out) of the
     biases at bias_offset + gate * bias_gate_stride + out. `gate` counts in the layout's order.
 
-    offset        None if there is no matrix (input role of layer 0 with skip_input)
-    bias_offset   None if the role has no bias
+    offset        None if there is no matrix (input role of layer 0 with skip_input, peepholes)
+    bias_offset   None if the role has no bias; of peepholes, where they are
     """
 
     offset: int | None
@@ -99,11 +100,12 @@ class Layout:
         for axis in reversed(axes[3:]):
             strides[axis], step = step, step * _extents(config, layer, role)[axis]
         bias_offset = None
-        if role in BIASES[config.bias]:
+        if _vectors(config, role):
             before = _before(self.biases.split()[:3], position, config, _bias_vectors)
             bias_offset = _size(config, _matrices) + before
         offset = None
-        if role != INPUT or layer or not config.skip_input:
+        skipped = role == INPUT and layer == 0 and config.skip_input
+        if role != PEEPHOLE and not skipped:
             offset = _before(axes[:3], position, config, _matrices)
         return Block(
             offset, strides["gate"], strides["out"], strides["in"], bias_offset, config.hidden_size
@@ -142,6 +144,8 @@ def _extents(config: RNNConfig, layer: int, role: int) -> dict[str, int]:
     """Lengths of the axes of a block."""
     if role == PROJECTION:
         return {"gate": 1, "out": config.projection_size, "in": config.hidden_size}
+    if role == PEEPHOLE:
+        return {"gate": 0, "out": config.hidden_size, "in": 1}
     features = config.state_size if role == RECURRENT else config.layer_input_size(layer)
     return {"gate": config.num_gates, "out": config.hidden_size, "in": features}
 
@@ -154,8 +158,15 @@ def _matrices(config: RNNConfig, role: int, layers: range) -> int:
     )
 
 
+def _vectors(config: RNNConfig, role: int) -> int:
+    """How many vectors a role has in one layer and direction."""
+    if role == PEEPHOLE:
+        return len(config.record.peepholes)
+    return config.num_gates if role in BIASES[config.bias] else 0
+
+
 def _bias_vectors(config: RNNConfig, role: int, layers: range) -> int:
-    return (role in BIASES[config.bias]) * len(layers) * config.num_gates * config.hidden_size
+    return _vectors(config, role) * len(layers) * config.hidden_size
 
 
 def _before(axes: list[str], position: Mapping[str, int], config: RNNConfig, count: Count) -> int:
@@ -172,7 +183,7 @@ def _before(axes: list[str], position: Mapping[str, int], config: RNNConfig, cou
 def _all_blocks(config: RNNConfig) -> dict[str, range]:
     return {
         "layer": range(config.num_layers),
-        "role": range(len(config.roles)),
+        "role": range(len(ROLES)),
         "direction": range(config.num_directions),
     }
 

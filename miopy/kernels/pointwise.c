@@ -1,7 +1,7 @@
 /* pointwise.c: one step of a recurrence, but for its products: the cell on every (row, unit).
  *
  * The compiling side puts the cell's header in front, after math.h, and defines
- *     GATES, PLANES, SAVED, STATES       how many the cell has
+ *     GATES, PLANES, SAVED, STATES, PEEPHOLES    how many the cell has
  *     cell_forward, cell_backward        its functions
  *     INPUT_PLANE                        the plane of each gate's input product, see core/cells.py
  * Lists are known when compiling, so that planes stay in registers. */
@@ -39,6 +39,13 @@ INLINE void load_products(real *pre, const forward_step *s, int64_t b, int64_t u
     }
 }
 
+/* The peepholes, behind the planes that `to` already has. */
+INLINE void load_peepholes(real *to, const void *peepholes, int64_t u, int64_t hidden_size)
+{
+    for (int p = 0; p < PEEPHOLES; p++)
+        to[p] = to_real(((const storage *)peepholes)[p * hidden_size + u]);
+}
+
 /* One step of forward. h and c of the step's rows are replaced. */
 KERNEL FN(pointwise_forward)(forward_step s)
 {
@@ -50,6 +57,7 @@ KERNEL FN(pointwise_forward)(forward_step s)
         real pre[MOST_PLANES], saved[MOST_PLANES], next[2];
         const real prev[2] = {h ? h[e] : zero, STATES > 1 ? c[e] : zero};
         load_products(pre, &s, b, u);
+        load_peepholes(pre + PLANES - PEEPHOLES, s.peepholes, u, s.hidden_size);
         cell_forward(scalars, pre, prev, next, saved);
         if (h)
             h[e] = next[0];
@@ -112,6 +120,7 @@ KERNEL FN(pointwise_backward)(backward_step s)
         const real dnext[2] = {from_after + load_dy(&s, b, u), STATES > 1 ? dc[e] : 0};
         for (int v = 0; v < SAVED; v++)
             saved[v] = to_real(((const storage *)s.saved)[(b * SAVED + v) * s.hidden_size + u]);
+        load_peepholes(saved + SAVED, s.peepholes, u, s.hidden_size);
         load_states_around(prev, next, &s, b, u);
         cell_backward(scalars, saved, prev, next, dnext, dpre, dprev);
         dh[e] = dprev[0];

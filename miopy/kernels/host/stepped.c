@@ -9,8 +9,8 @@
 extern void *const stepped_kernels_f32[],
     *const stepped_kernels_f16[], *const stepped_kernels_bf16[], *const stepped_kernels_f64[];
 
-#define DECLARED(cell)                                             \
-    extern void *const cell##_f32[], *const cell##_f16[];          \
+#define DECLARED(cell)                                    \
+    extern void *const cell##_f32[], *const cell##_f16[]; \
     extern void *const cell##_bf16[], *const cell##_f64[];
 EACH_STEPPED_CELL(DECLARED)
 

@@ -83,6 +83,7 @@ static int one_step(const device_calls *calls, const stepped_backward *p, int64_
         .cells_before = element(p->cells, row_before * H, l->real),
         .hx = p->hx,
         .cx = p->cx,
+        .peepholes = l->peepholes,
         .order = l->order,
         .dgates_row = p->dgates_row,
         .dy_row = p->dy_row,

@@ -28,8 +28,9 @@ typedef struct {
     void *project;      /* kernel; NULL without a projection */
     const void *matrix; /* of the projection: (S out, H in), as strided */
     int64_t matrix_out, matrix_in;
-    int position[8];   /* of each plane in products and dgates */
-    double scalars[4]; /* of the cell's math */
+    const void *peepholes; /* storage (peepholes, H), where the cell has any */
+    int position[8];       /* of each plane in products and dgates */
+    double scalars[4];     /* of the cell's math */
 } stepped_layer;
 
 typedef struct {
