@@ -12,6 +12,7 @@ from miopy.core.backward_data import backward_data
 from miopy.core.backward_weights import backward_weights
 from miopy.core.config import RNNConfig
 from miopy.core.forward import Rows, forward
+from miopy.core.layout import Layout
 from miopy.core.plan import plan
 from miopy.layouts import MIOPEN
 
@@ -46,8 +47,9 @@ class CoreRun:
         batch: int | None = None,
         place: Any = np.copy,
         seed: int = 0,
+        layout: Layout = MIOPEN,
     ) -> None:
-        self.backend, self.config = backend, config
+        self.backend, self.config, self.layout = backend, config, layout
         batch = max(batch_sizes, default=0) if batch is None else batch
         self.sequence = sequences.from_batch_sizes(batch_sizes, batch)
         self.plan = plan(config, self.sequence.rows, training=True)
@@ -55,7 +57,7 @@ class CoreRun:
         shapes = {
             "x": (self.sequence.rows, config.input_size),
             "y": (self.sequence.rows, config.output_size),
-            "w": (MIOPEN.size(config),),
+            "w": (layout.size(config),),
         }
         shapes |= dict.fromkeys(("hx", "hy", "cx", "cy"), states)
         shapes |= {"d" + name: shape for name, shape in shapes.items()}
@@ -82,7 +84,7 @@ class CoreRun:
         function(
             self.plan,
             self.backend,
-            MIOPEN,
+            self.layout,
             self.sequence,
             **self.rows(*rows),
             **self.addresses(*others, "workspace", "reserve"),
@@ -91,6 +93,22 @@ class CoreRun:
 
     def forward(self) -> None:
         self._call(forward, ("x", "y"), "hx", "cx", "hy", "cy", weights="w")
+
+    def inference(self) -> None:
+        """Forward without a reserve, into y, hy and cy."""
+        planned = plan(self.config, self.sequence.rows, training=False)
+        workspace = np.full(planned.workspace.nbytes, 0xFF, np.uint8)
+        forward(
+            planned,
+            self.backend,
+            self.layout,
+            self.sequence,
+            **self.rows("x", "y"),
+            **self.addresses("hx", "cx", "hy", "cy"),
+            weights=self.arrays["w"].ctypes.data,
+            workspace=workspace.ctypes.data,
+            reserve=None,
+        )
 
     def backward(self) -> None:
         names = ("hx", "cx", "dhy", "dcy", "dhx", "dcx")

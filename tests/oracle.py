@@ -23,7 +23,15 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from oracle_cells import Planes, Settings, cell_backward, cell_forward
+from oracle_cells import (
+    LATE,
+    Planes,
+    Settings,
+    cell_backward,
+    cell_forward,
+    operand,
+    operand_backward,
+)
 from oracle_network import (
     EVERY_GATES,
     GATES,
@@ -102,8 +110,13 @@ class Layer:
         for time in reversed(times) if self.direction else times:
             rows = np.flatnonzero(lengths > time)
             a = {gate: self.part("input", gate, x[time, rows]) for gate in gates}
-            q = {gate: self.part("recurrent", gate, h[rows]) for gate in gates}
+            late, multiplied = LATE.get(mode), h[rows]
+            q = {gate: self.part("recurrent", gate, h[rows]) for gate in gates if gate != late}
+            if late:
+                multiplied = operand(mode, a, q, h[rows])
+                q[late] = self.part("recurrent", late, multiplied)
             new_h, new_c, saved = cell_forward(mode, a, q, h[rows], c[rows], self.settings)
+            saved["operand"] = multiplied
             if self.network.projection_size:
                 saved["projected"] = new_h
                 new_h = self.part("projection", "p", new_h)
@@ -131,9 +144,18 @@ class Layer:
             for gate, rows_of_gate in (step.dpeepholes or {}).items():
                 key = Key(self.layer, self.direction, "peephole", gate)
                 grads.biases[key] += rows_of_gate.sum(axis=0)
+            late = LATE.get(mode)
+            if late:
+                of = saved["operand"]
+                doperand = self.part_backward("recurrent", late, of, step.dq[late], grads)
+                more, direct = operand_backward(mode, saved, h, doperand)
+                dh[rows] += direct
+                for gate, part in more.items():
+                    step.da[gate] = step.dq[gate] = step.dq[gate] + part
             for gate in gates:
                 dx[time, rows] += self.part_backward("input", gate, x, step.da[gate], grads)
-                dh[rows] += self.part_backward("recurrent", gate, h, step.dq[gate], grads)
+                if gate != late:
+                    dh[rows] += self.part_backward("recurrent", gate, h, step.dq[gate], grads)
         if not self.network.idle_keeps_state:
             dh[lengths == 0] = dc[lengths == 0] = 0
         return dx, dh, dc

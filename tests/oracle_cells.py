@@ -7,6 +7,7 @@
     lstm         i, f, o = sigmoid(a + q);  g = tanh(a + q);  c' = f k(c) + i g;  h' = o tanh(k(c'))
                  k clips to [low, high], or does nothing
     peephole_lstm  as lstm, but i, f = sigmoid(a + q + p k(c));  o = sigmoid(a + q + p k(c'))
+    reset_before_gru  as gru, but n = tanh(a_n + q_n) with q_n = U (r h) + b'
     gru          z, r = sigmoid(a + q);  n = tanh(a_n + r q_n);  h' = (1 - z) n + z h
 """
 
@@ -21,6 +22,7 @@ from oracle_network import Array
 Planes = dict[str, Array]
 
 VANILLA = ("relu", "leaky_relu", "tanh", "logistic")
+LATE = {"reset_before_gru": "n"}  # a gate whose q is made of what `operand` says, not of h
 LSTM = ("lstm", "peephole_lstm")
 SLOPE = 0.01
 
@@ -72,8 +74,19 @@ def cell_forward(
         new = o * np.tanh(new_read)
         return new, new_c, dict(i=i, f=f, o=o, g=g, c=new_c)
     z, r = (sigmoid(a[gate] + q[gate]) for gate in "zr")
-    n = np.tanh(a["n"] + r * q["n"])
+    n = np.tanh(a["n"] + q["n"] * (1 if mode in LATE else r))
     return (1 - z) * n + z * h, c, {"z": z, "r": r, "n": n, "q_n": q["n"]}
+
+
+def operand(mode: str, a: Planes, q: Planes, h: Array) -> Array:
+    """What the recurrent matrix of the late gate multiplies."""
+    return sigmoid(a["r"] + q["r"]) * h
+
+
+def operand_backward(mode: str, saved: Planes, h: Array, doperand: Array) -> tuple[Planes, Array]:
+    """(what is added to da and dq, what flows to h), given the gradient of `operand`."""
+    r = saved["r"]
+    return {"r": doperand * h * r * (1 - r)}, doperand * r
 
 
 def activated(mode: str, total: Array, slope: float) -> Array:
@@ -114,10 +127,13 @@ def cell_backward(
         return Gradients(da, da, np.zeros_like(dh), dc)
     if mode in LSTM:
         return lstm_backward(saved, h, c, dh, dc, settings)
-    z, r, n, q_n = (saved[name] for name in ("z", "r", "n", "q_n"))
+    z, r, n = (saved[name] for name in "zrn")
     dn = dh * (1 - z) * (1 - n**2)
     dz = dh * (h - n) * z * (1 - z)
-    dr = dn * q_n * r * (1 - r)
+    if mode in LATE:
+        da = {"z": dz, "r": np.zeros_like(dz), "n": dn}
+        return Gradients(da, da, dh * z, dc)
+    dr = dn * saved["q_n"] * r * (1 - r)
     da, dq = {"z": dz, "r": dr, "n": dn}, {"z": dz, "r": dr, "n": r * dn}
     return Gradients(da, dq, dh * z, dc)
 

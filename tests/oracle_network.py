@@ -21,7 +21,12 @@ ORDERS = {
 }
 GATES = ORDERS["miopen"]
 # Cells that no vendor above has keep their own order, here and in the core.
-CORE_GATES = {"logistic": "a", "leaky_relu": "a", "peephole_lstm": "ifgo"}
+CORE_GATES = {
+    "logistic": "a",
+    "leaky_relu": "a",
+    "peephole_lstm": "ifgo",
+    "reset_before_gru": "zrn",
+}
 EVERY_GATES = GATES | CORE_GATES
 PEEPHOLES = {"peephole_lstm": "ifo"}
 ROLES = ("input", "recurrent", "projection", "peephole")

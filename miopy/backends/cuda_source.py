@@ -42,14 +42,19 @@ class Source:
 
 @functools.cache
 def recurrence(cell: str, dtype: str) -> Source:
-    """pointwise_forward and pointwise_backward of a cell."""
-    files = ("math.h", f"cells/{cell}.h", "pointwise.c")
+    """The kernels of a cell: those of pointwise.c, and of operand.c if it has a late gate."""
+    files = ["math.h", f"cells/{cell}.h", "pointwise.c"]
+    if CELLS[cell].late is not None:
+        files.append("operand.c")
     return _source(f"{cell}_{dtype}", files, definitions(cell), dtype)
 
 
 def definitions(cell: str) -> dict[str, object]:
-    """What pointwise.c asks for."""
+    """What pointwise.c and, with a late gate, operand.c ask for."""
     record = CELLS[cell]
+    functions = ["cell_forward", "cell_backward"]
+    if record.late is not None:
+        functions += ["cell_operand", "cell_operand_backward"]
     return {
         "GATES": len(record.gates),
         "PLANES": record.num_planes,
@@ -57,8 +62,7 @@ def definitions(cell: str) -> dict[str, object]:
         "PEEPHOLES": len(record.peepholes),
         "STATES": 2 if record.has_cell_state else 1,
         "INPUT_PLANE": _listed(map(record.input_plane, range(len(record.gates)))),
-        "cell_forward": f"{cell}_forward",
-        "cell_backward": f"{cell}_backward",
+        **{function: function.replace("cell", cell) for function in functions},
     }
 
 
@@ -82,7 +86,7 @@ def _listed(numbers: Iterable[int]) -> str:
 
 
 def _source(
-    name: str, files: tuple[str, ...], defines: Mapping[str, object], dtype: str | None
+    name: str, files: Iterable[str], defines: Mapping[str, object], dtype: str | None
 ) -> Source:
     if dtype:
         defines = {"STORAGE": STORAGE[dtype], **defines}

@@ -21,7 +21,8 @@ class Engine(Protocol):
     """What launches, multiplies and has memory: a device, or the host."""
 
     def kernels(self, config: RNNConfig) -> dict[str, int]:
-        """Functions of pointwise.c, states.c and project.c for a configuration, by name."""
+        """Functions of pointwise.c, states.c and project.c for a configuration, by name, and of
+        operand.c for a cell with a late gate."""
 
     def regions(self, layer: Layer, *nbytes: int) -> list[int]:
         """Addresses of scratch for a run of a layer. The contents last until the next call."""
@@ -60,7 +61,7 @@ def forward(
 ) -> None:
     """As `recurrence_forward` of `core.backend`."""
     call = ffi.new("stepped_forward *")
-    kernels = _fill_layer(engine, call.layer, layer, weights, "project_forward")
+    kernels = _fill_layer(engine, call.layer, layer, weights, "forward")
     call.pointwise = pointer(kernels["pointwise_forward"])
     _fill_weights(call, layer, weights)
     call.x, call.x_row = pointer(x.address), x.row
@@ -86,11 +87,11 @@ def _fill_forward_scratch(engine: Engine, call: Any, layer: Layer) -> None:
         state * real,
         sequence.batch * hidden_size * real if has_cell else 0,
         state * config.itemsize if sequence.order else 0,
-        most * hidden_size * config.itemsize if config.projection_size else 0,
+        most * hidden_size * config.itemsize if config.has_operand else 0,
         call.chunk_rows * row_nbytes if layer.input.offset is not None else 0,
         most * row_nbytes,
     )
-    call.h, call.c, call.sorted, call.unprojected = map(pointer, regions[:4])
+    call.h, call.c, call.sorted, call.operand = map(pointer, regions[:4])
     call.x_products, call.h_products = map(pointer, regions[4:])
     if not has_cell:
         call.c = ffi.NULL
@@ -136,7 +137,7 @@ def backward(
     config, sequence = layer.config, layer.sequence
     has_cell, real = config.record.has_cell_state, config.real_itemsize
     call = ffi.new("stepped_backward *")
-    kernels = _fill_layer(engine, call.layer, layer, weights, "project_backward")
+    kernels = _fill_layer(engine, call.layer, layer, weights, "backward")
     call.pointwise = pointer(kernels["pointwise_backward"])
     call.dy, call.dy_row = pointer(dy.address), dy.row
     if mask is not None:
@@ -156,7 +157,7 @@ def backward(
         sequence.batch * config.state_size * real,
         sequence.batch * config.hidden_size * real if has_cell else 0,
         most * config.state_size * real,
-        most * config.hidden_size * real if config.projection_size else 0,
+        most * config.hidden_size * real if config.has_operand else 0,
     )
     call.dh, call.dc, call.products, call.dhidden = map(pointer, regions)
     if not has_cell:
@@ -165,7 +166,7 @@ def backward(
 
 
 def _fill_layer(
-    engine: Engine, target: Any, layer: Layer, weights: int, project: str
+    engine: Engine, target: Any, layer: Layer, weights: int, direction: str
 ) -> dict[str, int]:
     """The part that both passes share; answers the cell's kernels."""
     config, sequence, record = layer.config, layer.sequence, layer.config.record
@@ -189,9 +190,13 @@ def _fill_layer(
     if layer.projection is not None:
         block = layer.projection
         assert block.offset is not None
-        target.project = pointer(kernels[project])
+        target.project = pointer(kernels[f"project_{direction}"])
         target.matrix = pointer(weights + block.offset * config.itemsize)
         target.matrix_out, target.matrix_in = block.out_stride, block.in_stride
+    target.late = -1
+    if record.late is not None:
+        target.late = layer.position[record.gates.index(record.late)]
+        target.operand = pointer(kernels[f"operand_{direction}"])
     if layer.peepholes is not None:
         offset = layer.peepholes.bias_offset
         assert offset is not None

@@ -132,7 +132,8 @@ class Backend(Protocol):
         hy, cy   (N, S), (N, H)  written unless None; of sequences of length zero see the config
         cells    (T, H)     cell states in the real type, for backward; None in inference
         saved    (T, V, H)  the cell's saved planes, for backward; None in inference
-        hidden   (T, H)     what is projected, for backward; None in inference, or without
+        hidden   (T, H)     what a step's second product multiplies, what is projected or a late
+                            gate's operand, for backward; None in inference, or without
         """
 
     def recurrence_backward(

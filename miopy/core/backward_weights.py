@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from .backend import Backend, Layer, Matrix
 from .backward_data import Gradients, gate_rows, input_runs
+from .config import RNNConfig
 from .forward import Rows, columns, h_address, layer_of, reserved
 from .layout import Block, Layout
 from .plan import Plan
@@ -51,18 +52,28 @@ def backward_weights(
                 other_row=config.state_size,
             )
             sums = Sums(backend, run, left.dgates(layer, direction), dw, plan.rows, accumulate)
-            sums.recurrent_matrices(before)
+            hidden = reserved(plan, reserve, "hidden", layer, direction) or 0
+            sums.recurrent_matrices(before, hidden)
             if run.input.offset is not None:
                 sums.input_matrices(Matrix(source, run.input_size))
             if run.projection is not None:
-                hidden = reserved(plan, reserve, "hidden", layer, direction)
-                sums.projection(left.output(layer, direction), hidden or 0)
+                sums.projection(left.output(layer, direction), hidden)
             sums.biases()
             if run.peepholes is not None:
                 sums.peepholes(run.peepholes)
         source = outputs
         if config.dropout and layer < config.num_layers - 1:
             source = plan.reserve.address(reserve, "dropped", layer)
+
+
+def recurrent_runs(config: RNNConfig, position: tuple[int, ...]) -> list[tuple[int, int, bool]]:
+    """Gates whose recurrent products are alike: (first one in layout order, how many, if late)."""
+    record = config.record
+    if record.late is None:
+        return [(0, config.num_gates, False)]
+    at = position[record.gates.index(record.late)]
+    runs = (0, at, False), (at, 1, True), (at + 1, config.num_gates - at - 1, False)
+    return [run for run in runs if run[1]]
 
 
 @dataclass(frozen=True)
@@ -89,12 +100,14 @@ class Sums:
         dtype = self.run.config.dtype
         self.backend.gemm(dtype, to, transposed, b, shape, accumulate=self.accumulate)
 
-    def recurrent_matrices(self, before: Matrix) -> None:
-        """dU = dgates' h, h being the state before each row."""
+    def recurrent_matrices(self, before: Matrix, hidden: int) -> None:
+        """dU = dgates' h, h being the state before each row, or the operand of a late gate."""
         config = self.run.config
-        to = gate_rows(config, self.run.recurrent, self.dw, 0)
-        width = config.num_gates * config.hidden_size
-        self._product(to, self.dgates, before, width, config.state_size)
+        operand = Matrix(hidden, config.hidden_size)
+        for first, gates, is_late in recurrent_runs(config, self.run.position):
+            to = gate_rows(config, self.run.recurrent, self.dw, first)
+            states, width = operand if is_late else before, gates * config.hidden_size
+            self._product(to, self._planes(first), states, width, config.state_size)
 
     def input_matrices(self, x: Matrix) -> None:
         """dW = dgates' x."""

@@ -29,6 +29,8 @@ class Cell:
     saved            planes that forward keeps for backward, in storage precision
     has_cell_state   whether there is a cell state c besides the hidden state h
     peepholes        names of its vectors of parameters beside biases
+    late             a gate whose recurrent product is not with h but with an operand that the cell
+                     makes of h and the other gates, in a second product of each step
     scalars          numbers that its math takes, the same for every unit, with their defaults
     """
 
@@ -38,6 +40,7 @@ class Cell:
     saved: tuple[str, ...] = ()
     has_cell_state: bool = False
     peepholes: tuple[str, ...] = ()
+    late: str | None = None
     scalars: tuple[tuple[str, float], ...] = ()
 
     @property
@@ -52,7 +55,7 @@ class Cell:
     @property
     def is_plain(self) -> bool:
         """Whether its math takes nothing but products with their biases, and states."""
-        return not self.peepholes
+        return not self.peepholes and self.late is None
 
     def input_plane(self, gate: int) -> int:
         """The plane of a gate's input product; its recurrent product is in plane `gate`."""
@@ -89,5 +92,6 @@ CELLS = {
             peepholes=("i", "f", "o"),
             scalars=CLIP,
         ),
+        Cell("reset_before_gru", gates=("z", "r", "n"), saved=("z", "r", "n"), late="n"),
     )
 }

@@ -126,6 +126,11 @@ class RNNConfig:
         return self.projection_size or self.hidden_size
 
     @property
+    def has_operand(self) -> bool:
+        """Whether a step has a second product, with (H,) per row: a projection, or a late gate."""
+        return bool(self.projection_size) or self.record.late is not None
+
+    @property
     def output_size(self) -> int:
         """Features of y: D * P or D * H."""
         return self.num_directions * self.state_size

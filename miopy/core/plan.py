@@ -75,7 +75,7 @@ def _book_reserve(space: Space, config: RNNConfig, rows: int) -> None:
     saved = (layers, directions, rows, len(cell.saved), hidden)
     space.book("saved", saved, config.itemsize)
     space.book("outputs", (layers, rows, config.output_size), config.itemsize)
-    if config.projection_size:
+    if config.has_operand:
         space.book("hidden", (layers, directions, rows, hidden), config.itemsize)
     if config.dropout:
         space.book("dropped", (layers - 1, rows, config.output_size), config.itemsize)

@@ -100,6 +100,14 @@ INLINE void load_states_around(real *prev, real *next, const backward_step *s, i
     }
 }
 
+/* What forward kept, and the peepholes. */
+INLINE void load_saved(real *saved, const backward_step *s, int64_t b, int64_t u)
+{
+    for (int v = 0; v < SAVED; v++)
+        saved[v] = to_real(((const storage *)s->saved)[(b * SAVED + v) * s->hidden_size + u]);
+    load_peepholes(saved + SAVED, s->peepholes, u, s->hidden_size);
+}
+
 /* One step of backward data. dh becomes what passes to the step before directly, without the
  * product that is made of dgates. An element of dy is read before dgates is written. */
 KERNEL FN(pointwise_backward)(backward_step s)
@@ -118,9 +126,7 @@ KERNEL FN(pointwise_backward)(backward_step s)
         }
         real saved[MOST_PLANES], dpre[MOST_PLANES], prev[2], next[2], dprev[2];
         const real dnext[2] = {from_after + load_dy(&s, b, u), STATES > 1 ? dc[e] : 0};
-        for (int v = 0; v < SAVED; v++)
-            saved[v] = to_real(((const storage *)s.saved)[(b * SAVED + v) * s.hidden_size + u]);
-        load_peepholes(saved + SAVED, s.peepholes, u, s.hidden_size);
+        load_saved(saved, &s, b, u);
         load_states_around(prev, next, &s, b, u);
         cell_backward(scalars, saved, prev, next, dnext, dpre, dprev);
         dh[e] = dprev[0];

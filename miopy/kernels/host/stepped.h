@@ -14,7 +14,8 @@ typedef struct {
  * order. */
 void *stepped_function(int storage, int number);
 
-/* pointwise_forward, pointwise_backward of a cell, which is numbered as in core/cells.py. */
+/* pointwise_forward, pointwise_backward, operand_forward, operand_backward of a cell, which is
+ * numbered as in core/cells.py; NULL for what it has not. */
 void *stepped_cell_function(int cell, int storage, int number);
 
 /* Addresses of a launch_function and of a gemm_function, whose types are storage numbers, whose op

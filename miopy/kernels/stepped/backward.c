@@ -3,27 +3,52 @@
  */
 #include "product.h"
 
-/* dh of the first `rows` rows, from the dgates of step `after`. */
-static int passed_on(const device_calls *calls, const stepped_backward *p, int64_t after,
-                     int64_t rows)
+/* c (rows, S) = what the dgates of step t pass on through the recurrent matrices of some gates; or
+ * +=.
+ */
+static int through_gates(const device_calls *calls, const stepped_backward *p, int64_t t,
+                         int64_t rows, gate_run gates, void *c, int accumulate)
 {
     const stepped_layer *l = &p->layer;
+    const int64_t first = gates.low * l->hidden_size;
     const product step = {
         .type = l->storage,
         .c_type = l->real,
+        .accumulate = accumulate,
         .M = rows,
         .N = l->state_size,
-        .K = l->gates * l->hidden_size,
-        .a = element(p->dgates, l->offsets[after] * p->dgates_row, l->storage),
-        .b = l->u,
-        .c = p->products,
+        .K = (gates.high - gates.low) * l->hidden_size,
+        .a = element(p->dgates, l->offsets[t] * p->dgates_row + first, l->storage),
+        .b = element(l->u, first * l->u_out, l->storage),
+        .c = c,
         .a_row = p->dgates_row,
         .a_column = 1,
         .b_row = l->u_out,
         .b_column = l->u_in,
         .c_row = l->state_size,
     };
-    return rows ? multiply(calls, &step) : 0;
+    return rows && step.K ? multiply(calls, &step) : 0;
+}
+
+/* dh of the first `rows` rows, from the dgates of step `after`. */
+static int passed_on(const device_calls *calls, const stepped_backward *p, int64_t after,
+                     int64_t rows)
+{
+    const gate_run before = early_gates(&p->layer, 0), behind = early_gates(&p->layer, 1);
+    TRY(through_gates(calls, p, after, rows, before, p->products, 0));
+    return through_gates(calls, p, after, rows, behind, p->products, before.high > 0);
+}
+
+/* What comes through the operand of the late gate, once the rest of the step is done. */
+static int through_operand(const device_calls *calls, const stepped_backward *p,
+                           backward_step *step, int64_t t)
+{
+    const stepped_layer *l = &p->layer;
+    const gate_run late = {l->late, l->late + 1};
+    void *doperand = p->dhidden;
+    void *arguments[] = {step, &doperand};
+    TRY(through_gates(calls, p, t, step->rows, late, doperand, 0));
+    return launch_elements(calls, l->operand, step->rows * l->hidden_size, arguments);
 }
 
 /* dhidden of the n rows of step t, of which `products` get something from the step handled before:
@@ -100,8 +125,10 @@ static int one_step(const device_calls *calls, const stepped_backward *p, int64_
     for (int i = 0; i < MOST_PLANES; i++)
         step.position[i] = l->position[i];
     void *arguments[] = {&step};
-    if (!l->project)
-        return launch_elements(calls, p->pointwise, MOST(n, products) * H, arguments);
+    if (!l->project) {
+        TRY(launch_elements(calls, p->pointwise, MOST(n, products) * H, arguments));
+        return l->operand ? through_operand(calls, p, &step, t) : 0;
+    }
     TRY(unproject(calls, p, t, n, products));
     step.dh = p->dhidden;
     step.product_rows = 0;

@@ -1,5 +1,6 @@
 /* forward.c: the steps of forward. Input products run ahead, a chunk of steps at a time; each step
- * is then a product with h, the cell on every unit and, with a projection, one more product. */
+ * is then a product with h and the cell on every unit, with one more product before it for a late
+ * gate or behind it for a projection. */
 #include "product.h"
 
 /* The input products of the steps [low, high). */
@@ -26,28 +27,48 @@ static int input_products(const device_calls *calls, const stepped_forward *p, i
     return p->w ? multiply(calls, &x) : 0;
 }
 
-/* The recurrent products of rows [first, first + rows) with h, whose row 0 is given. */
-static int recurrent_products(const device_calls *calls, const stepped_forward *p, const void *h,
-                              int64_t h_row, int64_t first, int64_t rows)
+/* Recurrent products of the gates [low, high) of rows [first, first + rows) with a state or
+ * operand, whose row 0 is given. */
+static int gate_products(const device_calls *calls, const stepped_forward *p, const void *state,
+                         int64_t state_row, int64_t first, int64_t rows, gate_run gates)
 {
     const stepped_layer *l = &p->layer;
-    const int64_t width = l->gates * l->hidden_size;
+    const int64_t H = l->hidden_size, width = l->gates * H;
     const product step = {
         .type = l->storage,
         .c_type = l->real,
         .M = rows,
-        .N = width,
+        .N = (gates.high - gates.low) * H,
         .K = l->state_size,
-        .a = element(h, first * h_row, l->storage),
-        .b = l->u,
-        .c = element(p->h_products, first * width, l->real),
-        .a_row = h_row,
+        .a = element(state, first * state_row, l->storage),
+        .b = element(l->u, gates.low * H * l->u_out, l->storage),
+        .c = element(p->h_products, first * width + gates.low * H, l->real),
+        .a_row = state_row,
         .a_column = 1,
         .b_row = l->u_in,
         .b_column = l->u_out,
         .c_row = width,
     };
     return rows ? multiply(calls, &step) : 0;
+}
+
+/* Those of all gates that multiply h. */
+static int recurrent_products(const device_calls *calls, const stepped_forward *p, const void *h,
+                              int64_t h_row, int64_t first, int64_t rows)
+{
+    TRY(gate_products(calls, p, h, h_row, first, rows, early_gates(&p->layer, 0)));
+    return gate_products(calls, p, h, h_row, first, rows, early_gates(&p->layer, 1));
+}
+
+/* That of the late gate with its operand, which is made first. */
+static int late_product(const device_calls *calls, const stepped_forward *p, forward_step *step,
+                        void *operand)
+{
+    const stepped_layer *l = &p->layer;
+    const gate_run late = {l->late, l->late + 1};
+    void *arguments[] = {step, &operand};
+    TRY(launch_elements(calls, l->operand, step->rows * l->hidden_size, arguments));
+    return gate_products(calls, p, operand, l->hidden_size, 0, step->h_rows, late);
 }
 
 /* h of step t, of n rows, from what its cells put out. */
@@ -110,13 +131,16 @@ static int cells(const device_calls *calls, const stepped_forward *p, int64_t t,
     for (int i = 0; i < MOST_PLANES; i++)
         step.position[i] = l->position[i];
     void *arguments[] = {&step};
+    void *operand = p->hidden ? element(p->hidden, row * H, l->storage) : p->operand;
+    if (l->operand)
+        TRY(late_product(calls, p, &step, operand));
     if (!l->project)
         return launch_elements(calls, p->pointwise, n * H, arguments);
-    step.output = p->hidden ? element(p->hidden, row * H, l->storage) : p->unprojected;
+    step.output = operand;
     step.output_row = H;
     step.y = step.h = NULL;
     TRY(launch_elements(calls, p->pointwise, n * H, arguments));
-    return project(calls, p, step.output, t, n);
+    return project(calls, p, operand, t, n);
 }
 
 /* Step t, whose input products are `ahead` rows after the first of its chunk. */

@@ -70,6 +70,13 @@ int store_states(const device_calls *calls, const stepped_layer *l, void *final,
     return final ? launch_elements(calls, l->store_states, batch * size, arguments) : 0;
 }
 
+gate_run early_gates(const stepped_layer *l, int run)
+{
+    if (run)
+        return (gate_run){l->late < 0 ? l->gates : l->late + 1, l->gates};
+    return (gate_run){0, l->late < 0 ? l->gates : l->late};
+}
+
 int64_t rows_before(const stepped_layer *l, int64_t t, int64_t *from)
 {
     *from = l->reverse ? t + 1 : t - 1;

@@ -27,6 +27,14 @@ int load_states(const device_calls *calls, const stepped_layer *l, void *state, 
 int store_states(const device_calls *calls, const stepped_layer *l, void *final, const void *state,
                  int64_t size);
 
+/* The gates [low, high) of the layout whose recurrent products are with h: two runs of them, 0 and
+ * 1, before and behind the late one. Either may be empty. */
+typedef struct {
+    int low, high;
+} gate_run;
+
+gate_run early_gates(const stepped_layer *l, int run);
+
 /* How many rows of step t take their state from the step that forward runs before it, `from`. */
 int64_t rows_before(const stepped_layer *l, int64_t t, int64_t *from);
 

@@ -25,6 +25,8 @@ typedef struct {
     void *load_states, *store_states;     /* kernels */
     const void *u;                        /* recurrent matrices (G, H out, S in), as strided */
     int64_t u_out, u_in;
+    int late;           /* the gate whose product is with an operand, in the layout; or -1 */
+    void *operand;      /* kernel; NULL without a late gate */
     void *project;      /* kernel; NULL without a projection */
     const void *matrix; /* of the projection: (S out, H in), as strided */
     int64_t matrix_out, matrix_in;
@@ -42,11 +44,12 @@ typedef struct {
     int64_t bias_gate;
     const void *x, *hx, *cx; /* storage (T, I), (N, S), (N, H); hx, cx may be NULL */
     int64_t x_row, output_row, y_row;
-    void *output, *y;              /* storage (T, S); y may be NULL */
-    void *hy, *cy;                 /* storage (N, S), (N, H); or NULL */
-    void *cells, *saved, *hidden;  /* real (T, H), storage (T, V, H), (T, H): projected; or NULL */
+    void *output, *y;    /* storage (T, S); y may be NULL */
+    void *hy, *cy;       /* storage (N, S), (N, H); or NULL */
+    void *cells, *saved; /* real (T, H), storage (T, V, H); or NULL */
+    void *hidden; /* storage (T, H): what is projected, or the late gate's operand; or NULL */
     void *h, *c, *sorted;          /* scratch: real (N, S), real (N, H), storage (N, S) */
-    void *unprojected;             /* scratch: storage (B, H) */
+    void *operand;                 /* scratch: storage (B, H), of a step where hidden is NULL */
     void *x_products, *h_products; /* scratch: real (chunk_rows, G, H), (B, G, H) */
     int64_t chunk_rows;            /* input products run ahead for so many rows at most */
 } stepped_forward;
@@ -61,7 +64,7 @@ typedef struct {
     void *dhx, *dcx;
     void *dgates, *dprojected; /* storage (T, P, H); (T, S) with a projection */
     void *dh, *dc, *products;  /* scratch: real (N, S), (N, H), (B, S) */
-    void *dhidden;             /* scratch: real (B, H), with a projection */
+    void *dhidden;             /* scratch: real (B, H), with a projection or a late gate */
 } stepped_backward;
 
 /* Threads for `elements` of a kernel that strides over what is left; nothing to do for 0. */
