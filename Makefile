@@ -6,7 +6,7 @@ ARGS ?=
 
 RUN := $(VENV)/bin/python
 BUILD_INPUTS := pyproject.toml setup.py $(wildcard tools/build_*.py) \
-                miopy/libraries.py miopy/core/cells.py \
+                miopy/libraries.py miopy/core/cells.py miopy/backends/cuda_source.py \
                 $(shell find include miopy/capi -type f) \
                 $(shell find miopy/kernels -name '*.[ch]' -o -name '*.inc' ! -name cells.inc)
 C_FILES := $(shell find include miopy/capi miopy/kernels tests -name '*.[ch]' -o -name '*.cpp' \

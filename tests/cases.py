@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import oracle
 import xorwow
+from oracle_network import ATTENTIVE
 from storage import rounded
 
 PACKED, PADDED = "packed", "padded"
@@ -150,7 +151,8 @@ class Rows:
 
 @dataclass
 class Data:
-    """What goes in, rounded to the storage type: x, dy (T, N, .), states, flat weights w."""
+    """What goes in, rounded to the storage type: x, dy (T, N, .), states, flat weights w, attention
+    (T, N, 1) if the cell takes it."""
 
     x: np.ndarray
     w: np.ndarray
@@ -159,6 +161,7 @@ class Data:
     dy: np.ndarray
     dhy: np.ndarray
     dcy: np.ndarray
+    attention: np.ndarray | None = None
 
 
 def draw(case: Case, attempt: int = 0) -> Data:
@@ -178,6 +181,7 @@ def draw(case: Case, attempt: int = 0) -> Data:
         uniform(*rows, case.output_size),
         uniform(*case.state_shape),
         uniform(*case.cell_shape),
+        uniform(*rows, 1) if case.mode in ATTENTIVE else None,
     )
 
 
@@ -212,7 +216,9 @@ def run_oracle(case: Case, data: Data, training: bool = True) -> oracle.Forward:
     masks = dropout_masks(case) if training and case.dropout else []
     parameters = oracle.unpack(case.network, data.w)
     x = data.x.astype(np.float64)
-    return oracle.forward(case.network, parameters, x, case.lengths, **states, masks=masks)
+    attention = None if data.attention is None else data.attention.astype(np.float64)
+    options = {"masks": masks, "attention": attention}
+    return oracle.forward(case.network, parameters, x, case.lengths, **states, **options)
 
 
 @dataclass
@@ -243,6 +249,8 @@ def expected(case: Case) -> Expected:
     gradients = oracle.backward(run, dy, **states)
     training = {"y": run.y, "hy": run.hy, "cy": run.cy}
     training |= {"dx": gradients.dx, "dhx": gradients.dhx, "dcx": gradients.dcx}
+    if gradients.dattention is not None:
+        training["dattention"] = gradients.dattention
     training["dw"] = oracle.pack(case.network, gradients.parameters)
     values = {"y": inference.y, "hy": inference.hy, "cy": inference.cy}
     return Expected(data, values, training)

@@ -60,6 +60,8 @@ class CoreRun:
             "w": (layout.size(config),),
         }
         shapes |= dict.fromkeys(("hx", "hy", "cx", "cy"), states)
+        if config.record.attention:
+            shapes["attention"] = (self.sequence.rows, 1)
         shapes |= {"d" + name: shape for name, shape in shapes.items()}
         rng, dtype = np.random.default_rng(seed), STORAGE[config.dtype]
         self.arrays = {}
@@ -92,7 +94,8 @@ class CoreRun:
         )
 
     def forward(self) -> None:
-        self._call(forward, ("x", "y"), "hx", "cx", "hy", "cy", weights="w")
+        attention = ("attention",) * self.config.record.attention
+        self._call(forward, ("x", "y", *attention), "hx", "cx", "hy", "cy", weights="w")
 
     def inference(self) -> None:
         """Forward without a reserve, into y, hy and cy."""
@@ -103,7 +106,7 @@ class CoreRun:
             self.backend,
             self.layout,
             self.sequence,
-            **self.rows("x", "y"),
+            **self.rows("x", "y", *("attention",) * self.config.record.attention),
             **self.addresses("hx", "cx", "hy", "cy"),
             weights=self.arrays["w"].ctypes.data,
             workspace=workspace.ctypes.data,
@@ -112,7 +115,8 @@ class CoreRun:
 
     def backward(self) -> None:
         names = ("hx", "cx", "dhy", "dcy", "dhx", "dcx")
-        self._call(backward_data, ("dy", "dx"), *names, weights="w")
+        rows = ("dy", "dx", *("attention", "dattention") * self.config.record.attention)
+        self._call(backward_data, rows, *names, weights="w")
         self._call(backward_weights, ("x",), "hx", "dw")
 
     def saved(self) -> np.ndarray:

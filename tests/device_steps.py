@@ -60,12 +60,14 @@ class Step:
         self.gates = len(self.cell.gates)
         self.position = *range(1, self.gates), 0  # not the cell's own order
         self.random = np.random.default_rng(7)
+        self.attention = self.storage(5)
         self.peepholes = self.storage(max(1, len(self.cell.peepholes)), H)
 
     @property
     def settings(self) -> oracle_cells.Settings:
         peepholes = zip(self.cell.peepholes, self.peepholes.numbers, strict=False)
-        return oracle_cells.Settings(peepholes=dict(peepholes))
+        attention = self.attention.numbers[:, None] if self.cell.attention else 0.0
+        return oracle_cells.Settings(peepholes=dict(peepholes), attention=attention)
 
     def storage(self, *lengths: int, gap: int = 0) -> Strided:
         """Random elements."""
@@ -83,6 +85,7 @@ class Step:
         planes = (*self.position, *range(self.gates, self.cell.num_planes))
         step.position[: len(planes)] = planes
         step.peepholes = self.peepholes.address if self.cell.peepholes else None
+        step.attention = self.attention.address if self.cell.attention else None
         step.scalars[: len(self.cell.scalars)] = [default for _, default in self.cell.scalars]
         source = cuda_source.recurrence(self.cell.name, self.dtype)
         call(self.device, source, f"{kernel}_{SUFFIX[self.dtype]}", step, *others)
@@ -148,6 +151,8 @@ class Backward(Step):
                 dgates[:, self.cell.input_plane(gate)] = found.da[name]
         for plane, name in enumerate(self.cell.peepholes, self.cell.peephole_plane):
             dgates[:, plane] = found.dpeepholes[name]
+        if self.cell.attention:
+            dgates[:, -1] = found.dattention
         return dgates, found.dh, found.dc
 
     def run_and_compare(

@@ -70,14 +70,16 @@ class Layer:
     parameters: Parameters
     layer: int
     direction: int
+    attention: Array | None = None
 
-    @property
-    def settings(self) -> Settings:
+    def settings(self, time: int, rows: Array) -> Settings:
         peepholes = {
             gate: self.parameters.biases[Key(self.layer, self.direction, "peephole", gate)]
             for gate in self.network.letters("peephole")
         }
-        return Settings(self.network.clip or (-np.inf, np.inf), self.network.slope, peepholes)
+        clip = self.network.clip or (-np.inf, np.inf)
+        attention = 0.0 if self.attention is None else self.attention[time, rows]
+        return Settings(clip, self.network.slope, peepholes, attention)
 
     def part(self, role: str, gate: str, operand: Array) -> Array:
         """M x + b or U h + b' of one gate, for operand (rows, in)."""
@@ -115,7 +117,9 @@ class Layer:
             if late:
                 multiplied = operand(mode, a, q, h[rows])
                 q[late] = self.part("recurrent", late, multiplied)
-            new_h, new_c, saved = cell_forward(mode, a, q, h[rows], c[rows], self.settings)
+            new_h, new_c, saved = cell_forward(
+                mode, a, q, h[rows], c[rows], self.settings(time, rows)
+            )
             saved["operand"] = multiplied
             if self.network.projection_size:
                 saved["projected"] = new_h
@@ -127,9 +131,17 @@ class Layer:
         return y, h, c, steps
 
     def backward(
-        self, steps: list[Step], dy: Array, lengths: Array, dh: Array, dc: Array, grads: Parameters
+        self,
+        steps: list[Step],
+        dy: Array,
+        lengths: Array,
+        dh: Array,
+        dc: Array,
+        grads: Parameters,
+        dattention: Array | None,
     ) -> tuple[Array, Array, Array]:
-        """(dx (T, N, in), dhx (N, S), dcx (N, H)); parameter gradients are added to `grads`."""
+        """(dx (T, N, in), dhx (N, S), dcx (N, H)); gradients of parameters are added to `grads`,
+        those of attention to `dattention`."""
         mode, gates = self.network.mode, self.network.gates
         columns = self.network.layer_input_size(self.layer) or self.network.hidden_size
         dx = np.zeros((*dy.shape[:2], columns))
@@ -139,8 +151,10 @@ class Layer:
             out = dh[rows]
             if self.network.projection_size:
                 out = self.part_backward("projection", "p", saved["projected"], out, grads)
-            step = cell_backward(mode, saved, h, c, out, dc[rows], self.settings)
+            step = cell_backward(mode, saved, h, c, out, dc[rows], self.settings(time, rows))
             dh[rows], dc[rows] = step.dh, step.dc
+            if dattention is not None:
+                dattention[time, rows] += step.dattention.sum(axis=1, keepdims=True)
             for gate, rows_of_gate in (step.dpeepholes or {}).items():
                 key = Key(self.layer, self.direction, "peephole", gate)
                 grads.biases[key] += rows_of_gate.sum(axis=0)
@@ -176,6 +190,7 @@ class Forward:
     lengths: Array
     masks: Sequence[Array]
     steps: dict[tuple[int, int], list[Step]]
+    attention: Array | None = None
 
     def kink_distance(self) -> float:
         """Smallest |pre-activation| anywhere: how far relu is from its jump in slope.
@@ -197,8 +212,10 @@ def forward(
     hx: Array | None = None,
     cx: Array | None = None,
     masks: Sequence[Array] = (),
+    attention: Array | None = None,
 ) -> Forward:
-    """Run the stack. masks[l] (T, N, D*S) multiplies what layer l + 1 reads; none means ones."""
+    """Run the stack. masks[l] (T, N, D*S) multiplies what layer l + 1 reads; none means ones.
+    attention (T, N, 1) is what every layer takes."""
     directions = network.num_directions
     shape = (network.num_layers * directions, x.shape[1])
     hx = np.zeros((*shape, network.state_size)) if hx is None else hx
@@ -211,13 +228,13 @@ def forward(
         outputs = []
         for direction in range(directions):
             index = layer * directions + direction
-            one = Layer(network, parameters, layer, direction)
+            one = Layer(network, parameters, layer, direction, attention)
             out, hy[index], cy[index], steps[layer, direction] = one.forward(
                 operand, lengths, hx[index], cx[index]
             )
             outputs.append(out)
         y = np.concatenate(outputs, axis=2)
-    return Forward(y, hy, cy, network, parameters, lengths, masks, steps)
+    return Forward(y, hy, cy, network, parameters, lengths, masks, steps, attention)
 
 
 @dataclass
@@ -226,6 +243,7 @@ class Backward:
     dhx: Array
     dcx: Array
     parameters: Parameters
+    dattention: Array | None = None
 
 
 def backward(
@@ -236,6 +254,8 @@ def backward(
     dhy = np.zeros_like(run.hy) if dhy is None else dhy
     dcy = np.zeros_like(run.cy) if dcy is None else dcy
     result = Backward(dy, np.zeros_like(dhy), np.zeros_like(dcy), Parameters.zeros(network))
+    if run.attention is not None:
+        result.dattention = np.zeros_like(run.attention)
     for layer in reversed(range(network.num_layers)):
         dy, total = result.dx, 0.0
         if run.masks and layer < network.num_layers - 1:
@@ -243,7 +263,7 @@ def backward(
         for direction in range(network.num_directions):
             index = layer * network.num_directions + direction
             part = dy[:, :, direction * width : (direction + 1) * width]
-            one = Layer(network, run.parameters, layer, direction)
+            one = Layer(network, run.parameters, layer, direction, run.attention)
             dx, result.dhx[index], result.dcx[index] = one.backward(
                 run.steps[layer, direction],
                 part,
@@ -251,6 +271,7 @@ def backward(
                 dhy[index],
                 dcy[index],
                 result.parameters,
+                result.dattention,
             )
             total = total + dx
         result.dx = total

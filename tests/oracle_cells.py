@@ -8,6 +8,8 @@
                  k clips to [low, high], or does nothing
     peephole_lstm  as lstm, but i, f = sigmoid(a + q + p k(c));  o = sigmoid(a + q + p k(c'))
     reset_before_gru  as gru, but n = tanh(a_n + q_n) with q_n = U (r h) + b'
+    augru, lbr_augru  as reset_before_gru and gru, but h' = (1 - w) n + w h with w = (1 - t) z, t
+                 being the attention of the row
     gru          z, r = sigmoid(a + q);  n = tanh(a_n + r q_n);  h' = (1 - z) n + z h
 """
 
@@ -22,7 +24,10 @@ from oracle_network import Array
 Planes = dict[str, Array]
 
 VANILLA = ("relu", "leaky_relu", "tanh", "logistic")
-LATE = {"reset_before_gru": "n"}  # a gate whose q is made of what `operand` says, not of h
+LATE = {
+    "reset_before_gru": "n",
+    "augru": "n",
+}  # a gate whose q is made of what `operand` says, not of h
 LSTM = ("lstm", "peephole_lstm")
 SLOPE = 0.01
 
@@ -34,22 +39,25 @@ class Settings:
     clip       (low, high) of c
     slope      of leaky_relu below zero
     peepholes  a vector (H,) for each letter of a gate that has one
+    attention  (rows, 1), or 0 without
     """
 
     clip: tuple[float, float] = (-np.inf, np.inf)
     slope: float = SLOPE
     peepholes: Planes = field(default_factory=dict)
+    attention: Array | float = 0.0
 
 
 class Gradients(NamedTuple):
     """Of one step: of a and q; what flows to h besides U' dq, and to c; what each row adds to the
-    gradients of peepholes."""
+    gradients of peepholes, and each unit to that of attention."""
 
     da: Planes
     dq: Planes
     dh: Array
     dc: Array
     dpeepholes: Planes | None = None
+    dattention: Array | None = None
 
 
 def sigmoid(value: Array) -> Array:
@@ -75,7 +83,8 @@ def cell_forward(
         return new, new_c, dict(i=i, f=f, o=o, g=g, c=new_c)
     z, r = (sigmoid(a[gate] + q[gate]) for gate in "zr")
     n = np.tanh(a["n"] + q["n"] * (1 if mode in LATE else r))
-    return (1 - z) * n + z * h, c, {"z": z, "r": r, "n": n, "q_n": q["n"]}
+    w = (1 - settings.attention) * z
+    return (1 - w) * n + w * h, c, {"z": z, "r": r, "n": n, "q_n": q["n"]}
 
 
 def operand(mode: str, a: Planes, q: Planes, h: Array) -> Array:
@@ -128,14 +137,15 @@ def cell_backward(
     if mode in LSTM:
         return lstm_backward(saved, h, c, dh, dc, settings)
     z, r, n = (saved[name] for name in "zrn")
-    dn = dh * (1 - z) * (1 - n**2)
-    dz = dh * (h - n) * z * (1 - z)
+    w, dw = (1 - settings.attention) * z, dh * (h - n)
+    dn = dh * (1 - w) * (1 - n**2)
+    dz = dw * (1 - settings.attention) * z * (1 - z)
     if mode in LATE:
         da = {"z": dz, "r": np.zeros_like(dz), "n": dn}
-        return Gradients(da, da, dh * z, dc)
+        return Gradients(da, da, dh * w, dc, dattention=-dw * z)
     dr = dn * saved["q_n"] * r * (1 - r)
     da, dq = {"z": dz, "r": dr, "n": dn}, {"z": dz, "r": dr, "n": r * dn}
-    return Gradients(da, dq, dh * z, dc)
+    return Gradients(da, dq, dh * w, dc, dattention=-dw * z)
 
 
 def lstm_backward(

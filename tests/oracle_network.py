@@ -26,8 +26,11 @@ CORE_GATES = {
     "leaky_relu": "a",
     "peephole_lstm": "ifgo",
     "reset_before_gru": "zrn",
+    "augru": "zrn",
+    "lbr_augru": "zrn",
 }
 EVERY_GATES = GATES | CORE_GATES
+ATTENTIVE = ("augru", "lbr_augru")
 PEEPHOLES = {"peephole_lstm": "ifo"}
 ROLES = ("input", "recurrent", "projection", "peephole")
 BIASES = {"none": (), "input": ROLES[:1], "recurrent": ROLES[1:2], "both": ROLES[:2]}

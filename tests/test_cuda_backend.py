@@ -292,7 +292,7 @@ def test_both_backends_give_the_same_within_rounding(emulated, cell, dtype, step
     ours, hosts = (CoreRun(each, config, steps, 5, seed=4) for each in (emulated, host.create()))
     for run in (ours, hosts):
         run.results()
-    for name in ("y", "hy", "dx", "dhx", "dw"):
+    for name in ("y", "hy", "dx", "dhx", "dw", *("dattention",) * CELLS[cell].attention):
         got, wanted = (values(run.arrays[name], dtype) for run in (ours, hosts))
         scale = np.sqrt(np.mean(wanted**2))
         assert np.abs(got - wanted).max() < 40 * UNIT[dtype] * scale, name

@@ -61,7 +61,11 @@ class DoubleRun:
             "workspace": np.full(self.plan.workspace.nbytes, 255, np.uint8),
             "reserve": np.full(self.plan.reserve.nbytes, 255, np.uint8),
         }
-        for name in ("x", "dy"):
+        if config.record.attention:
+            self.arrays["attention"] = np.full((self.rows.count, 1), np.nan)
+            self.arrays["dattention"] = np.full((self.rows.count, 1), np.nan)
+        self.attention = ("attention",) * config.record.attention
+        for name in ("x", "dy", *self.attention):
             self.rows.scatter(getattr(data, name), self.arrays[name])
         for name in ("w", "hx", "cx", "dhy", "dcy"):
             self.arrays[name] = getattr(data, name)
@@ -83,15 +87,16 @@ class DoubleRun:
         return {name: Rows(self.arrays[name].ctypes.data, self.index) for name in names}
 
     def results(self) -> dict[str, np.ndarray]:
-        """All three passes; y and dx in canonical form."""
+        """All three passes; what has rows per step in canonical form."""
         common = (self.plan, self.backend, MIOPEN, self.sequence)
         spaces = self.addresses("workspace", "reserve")
         weights = self.addresses("w")["w"]
         states = self.addresses("hx", "cx")
+        dattention = ["d" + name for name in self.attention]
         forward(
             *common,
             weights=weights,
-            **self.row_addresses("x", "y"),
+            **self.row_addresses("x", "y", *self.attention),
             **states,
             **self.addresses("hy", "cy"),
             **spaces,
@@ -99,7 +104,7 @@ class DoubleRun:
         backward_data(
             *common,
             weights=weights,
-            **self.row_addresses("dy", "dx"),
+            **self.row_addresses("dy", "dx", *self.attention, *dattention),
             **states,
             **self.addresses("dhy", "dcy", "dhx", "dcx"),
             **spaces,
@@ -107,9 +112,10 @@ class DoubleRun:
         backward_weights(
             *common, hx=states["hx"], **self.row_addresses("x"), **self.addresses("dw"), **spaces
         )
-        names = ["y", "hy", "dx", "dhx", "dw"] + ["cy", "dcx"] * self.has_cell_state
+        names = ["y", "hy", "dx", "dhx", "dw"] + ["cy", "dcx"] * self.has_cell_state + dattention
+        packed = ("y", "dx", "dattention")
         return {
-            name: self.rows.gather(self.arrays[name]) if name in ("y", "dx") else self.arrays[name]
+            name: self.rows.gather(self.arrays[name]) if name in packed else self.arrays[name]
             for name in names
             if name not in self.case.null
         }
@@ -188,7 +194,8 @@ def assert_slopes(case: Case, device: Backend) -> None:
     data = expected(case).data
     gradients = DoubleRun(case, data, device).results()
     rng, eps = np.random.default_rng(0), 1e-6
-    for name in ("x", "w", "hx", "cx") if "cy" in gradients else ("x", "w", "hx"):
+    inputs = ("x", "w", "hx", "cx", "attention")
+    for name in (name for name in inputs if "d" + name in gradients):
         array, gradient = getattr(data, name), gradients["d" + name]
         places = list(itertools.product(*map(range, array.shape)))
         for choice in rng.permutation(len(places))[:40]:

@@ -8,6 +8,7 @@ import numpy as np
 import oracle
 import pytest
 from oracle import Key, Network
+from oracle_network import ATTENTIVE
 
 LENGTHS = (3, 1, 0, 2)
 
@@ -26,6 +27,12 @@ def draw(network, seed=0, lengths=LENGTHS):
     hx, dhy = (rng.uniform(-1, 1, (layers, batch, network.state_size)) for _ in range(2))
     cx, dcy = (rng.uniform(-1, 1, (layers, batch, network.hidden_size)) for _ in range(2))
     return parameters, x, hx, cx, dy, dhy, dcy
+
+
+def draw_attention(network, lengths=LENGTHS):
+    """(T, N, 1), or None for a cell that takes none."""
+    shape = (max(lengths), len(lengths), 1)
+    return np.random.default_rng(2).random(shape) if network.mode in ATTENTIVE else None
 
 
 def slopes(loss, array, eps=1e-6):
@@ -53,6 +60,7 @@ NETWORKS += [
     Network("lstm", 2, 3, 2, 2, projection_size=2),
     Network("lstm", 2, 3, 2, 2, clip=(-0.2, 0.3)),
     Network("lstm", 2, 3, 2, 1, projection_size=2, clip=(-0.1, 0.1), idle_keeps_state=True),
+    Network("peephole_lstm", 2, 3, 2, 2, projection_size=2, clip=(-0.2, 0.3)),
 ]
 
 
@@ -62,10 +70,10 @@ def test_gradients_equal_finite_differences(network):
     parameters, x, hx, cx, dy, dhy, dcy = draw(network)
     rng = np.random.default_rng(1)
     masks = [(rng.random(dy.shape) > 0.3) / 0.7 for _ in range(network.num_layers - 1)]
-    valid = np.isfinite(dy)
+    valid, attention = np.isfinite(dy), draw_attention(network)
 
     def run():
-        return oracle.forward(network, parameters, x, LENGTHS, hx, cx, masks)
+        return oracle.forward(network, parameters, x, LENGTHS, hx, cx, masks, attention)
 
     def loss():
         result = run()
@@ -75,6 +83,7 @@ def test_gradients_equal_finite_differences(network):
     got = oracle.backward(run(), dy, dhy, dcy)
     pairs = [(got.dx, x), (got.dhx, hx)]
     pairs += [(got.dcx, cx)] if "lstm" in mode else []
+    pairs += [(got.dattention, attention)] if mode in ATTENTIVE else []
     for name in ("weights", "biases"):
         gradients, values = getattr(got.parameters, name), getattr(parameters, name)
         assert gradients.keys() == values.keys()

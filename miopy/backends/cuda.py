@@ -125,24 +125,15 @@ class CudaBackend:
         """Of `stepped.Engine`."""
         return self._stream.upload(array)
 
-    def recurrence_forward(
-        self, layer: Layer, *, hidden: int | None = None, **tensors: Any
-    ) -> None:
+    def recurrence_forward(self, layer: Layer, **tensors: Any) -> None:
         check_layer(layer)
         with self._stream:
-            stepped.forward(self, layer, hidden=hidden, **tensors)
+            stepped.forward(self, layer, **tensors)
 
-    def recurrence_backward(
-        self,
-        layer: Layer,
-        *,
-        hidden: int | None = None,
-        dprojected: Matrix | None = None,
-        **tensors: Any,
-    ) -> None:
+    def recurrence_backward(self, layer: Layer, **tensors: Any) -> None:
         check_layer(layer)
         with self._stream:
-            stepped.backward(self, layer, hidden=hidden, dprojected=dprojected, **tensors)
+            stepped.backward(self, layer, **tensors)
 
     def run(self, function: Any, call: Any, layer: Layer) -> None:
         """Of `stepped.Engine`. From the second time that all pointers are the same, as a graph."""

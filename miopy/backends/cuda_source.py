@@ -60,6 +60,7 @@ def definitions(cell: str) -> dict[str, object]:
         "PLANES": record.num_planes,
         "SAVED": len(record.saved),
         "PEEPHOLES": len(record.peepholes),
+        "ATTENTION": int(record.attention),
         "STATES": 2 if record.has_cell_state else 1,
         "INPUT_PLANE": _listed(map(record.input_plane, range(len(record.gates)))),
         **{function: function.replace("cell", cell) for function in functions},

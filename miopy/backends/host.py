@@ -164,28 +164,19 @@ class HostBackend:
         for number, value in enumerate(config.scalars):
             target.scalars[number] = value
 
-    def recurrence_forward(
-        self, layer: Layer, *, hidden: int | None = None, **tensors: Any
-    ) -> None:
+    def recurrence_forward(self, layer: Layer, **tensors: Any) -> None:
         if has_own_kernels(layer):
             self._forward(layer, **tensors)
             return
         with self._lock:
-            stepped.forward(self._engine, layer, hidden=hidden, **tensors)
+            stepped.forward(self._engine, layer, **tensors)
 
-    def recurrence_backward(
-        self,
-        layer: Layer,
-        *,
-        hidden: int | None = None,
-        dprojected: Matrix | None = None,
-        **tensors: Any,
-    ) -> None:
+    def recurrence_backward(self, layer: Layer, **tensors: Any) -> None:
         if has_own_kernels(layer):
             self._backward(layer, **tensors)
             return
         with self._lock:
-            stepped.backward(self._engine, layer, hidden=hidden, dprojected=dprojected, **tensors)
+            stepped.backward(self._engine, layer, **tensors)
 
     def _forward(
         self,
@@ -201,6 +192,7 @@ class HostBackend:
         cy: int | None,
         cells: int | None,
         saved: int | None,
+        **unused: None,
     ) -> None:
         call = ffi.new("forward_pass *")
         self._fill_layer(call.layer, layer, weights)
@@ -231,6 +223,7 @@ class HostBackend:
         dhx: int | None,
         dcx: int | None,
         dgates: Matrix,
+        **unused: None,
     ) -> None:
         call = ffi.new("backward_pass *")
         self._fill_layer(call.layer, layer, weights)

@@ -57,11 +57,13 @@ def forward(
     cy: int | None,
     cells: int | None,
     saved: int | None,
-    hidden: int | None,
+    hidden: int | None = None,
+    attention: int | None = None,
 ) -> None:
     """As `recurrence_forward` of `core.backend`."""
     call = ffi.new("stepped_forward *")
     kernels = _fill_layer(engine, call.layer, layer, weights, "forward")
+    call.layer.attention = pointer(attention)
     call.pointwise = pointer(kernels["pointwise_forward"])
     _fill_weights(call, layer, weights)
     call.x, call.x_row = pointer(x.address), x.row
@@ -125,19 +127,21 @@ def backward(
     output: Matrix,
     cells: int | None,
     saved: int | None,
-    hidden: int | None,
+    hidden: int | None = None,
+    attention: int | None = None,
     dhy: int | None,
     dcy: int | None,
     dhx: int | None,
     dcx: int | None,
     dgates: Matrix,
-    dprojected: Matrix | None,
+    dprojected: Matrix | None = None,
 ) -> None:
     """As `recurrence_backward` of `core.backend`."""
     config, sequence = layer.config, layer.sequence
     has_cell, real = config.record.has_cell_state, config.real_itemsize
     call = ffi.new("stepped_backward *")
     kernels = _fill_layer(engine, call.layer, layer, weights, "backward")
+    call.layer.attention = pointer(attention)
     call.pointwise = pointer(kernels["pointwise_backward"])
     call.dy, call.dy_row = pointer(dy.address), dy.row
     if mask is not None:

@@ -123,6 +123,7 @@ class Backend(Protocol):
         cells: int | None,
         saved: int | None,
         hidden: int | None = None,
+        attention: int | None = None,
     ) -> None:
         """Run a layer in one direction over the whole sequence. S is P with a projection, else H.
 
@@ -134,6 +135,7 @@ class Backend(Protocol):
         saved    (T, V, H)  the cell's saved planes, for backward; None in inference
         hidden   (T, H)     what a step's second product multiplies, what is projected or a late
                             gate's operand, for backward; None in inference, or without
+        attention  (T,)     if the cell takes it
         """
 
     def recurrence_backward(
@@ -150,6 +152,7 @@ class Backend(Protocol):
         cells: int | None,
         saved: int | None,
         hidden: int | None = None,
+        attention: int | None = None,
         dhy: int | None,
         dcy: int | None,
         dhx: int | None,
@@ -159,6 +162,7 @@ class Backend(Protocol):
     ) -> None:
         """Turn the gradient of a layer's output into that of its pre-activations.
 
+        attention  (T,)       as forward got it
         dy         (T, S)     gradient of the output; may stand where plane 0 of dgates, or where
                               dprojected is written
         mask       (T, S)     bytes; dy counts mask * scale times. None: once

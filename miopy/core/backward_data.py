@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .backend import Backend, Layer, Matrix
-from .config import RNNConfig
-from .forward import Rows, c_address, columns, h_address, layer_of, reserved
+from .config import DTYPES, RNNConfig
+from .forward import Rows, c_address, columns, h_address, layer_of, packed_attention, reserved
 from .layout import Block, Layout
 from .plan import Plan
 from .sequence import Sequence
@@ -79,6 +79,8 @@ def backward_data(
     workspace: int,
     reserve: int,
     scale: float = 1.0,
+    attention: Rows | None = None,
+    dattention: Rows | None = None,
 ) -> None:
     """Gradients of x, hx and cx from those of y, hy and cy.
 
@@ -90,6 +92,8 @@ def backward_data(
     workspace    plan.workspace.nbytes; holds dgates afterwards
     reserve      as forward left it; only read, unless the plan keeps dgates there
     scale        1 / (1 - p) of the inter-layer dropout, in storage precision
+    attention    (T, 1)       as forward got it
+    dattention   (T, 1)       overwritten, as dx, unless None
     """
     config, left = plan.config, Gradients(plan, workspace, reserve)
     top = dy.address
@@ -99,6 +103,7 @@ def backward_data(
     packed_dx = dx.address
     if dx.index is not None:
         packed_dx = plan.workspace.address(workspace, "packed_x")
+    taken = packed_attention(plan, backend, attention, workspace)
     for layer in reversed(range(config.num_layers)):
         for direction in range(config.num_directions):
             run = layer_of(plan, layout, sequence, layer, direction)
@@ -116,6 +121,7 @@ def backward_data(
                 cells=reserved(plan, reserve, "cells", layer, direction),
                 saved=reserved(plan, reserve, "saved", layer, direction),
                 hidden=reserved(plan, reserve, "hidden", layer, direction),
+                attention=taken,
                 dhy=h_address(config, sequence, dhy, index),
                 dcy=c_address(config, sequence, dcy, index),
                 dhx=h_address(config, sequence, dhx, index),
@@ -126,6 +132,27 @@ def backward_data(
         _input_gradient(backend, layout, sequence, weights, left, layer, packed_dx)
     if dx.index is not None:
         backend.scatter_rows(dx.address, packed_dx, dx.index, config.input_size * config.itemsize)
+    if dattention is not None:
+        _attention_gradient(backend, left, dattention)
+
+
+def _attention_gradient(backend: Backend, left: Gradients, dattention: Rows) -> None:
+    """The sum of its plane over all units, of all layers and directions."""
+    plan, config = left.plan, left.plan.config
+    plane = config.record.num_planes - 1
+    ones = plan.workspace.address(left.workspace, "ones")
+    backend.fill(ones, DTYPES[config.dtype].one, config.hidden_size)
+    packed = dattention.address
+    if dattention.index is not None:
+        packed = plan.workspace.address(left.workspace, "packed_attention")
+    for index in range(config.num_layers * config.num_directions):
+        dgates = left.dgates(*divmod(index, config.num_directions))
+        units = Matrix(dgates.address + plane * config.hidden_size * config.itemsize, dgates.row)
+        shape = (plan.rows, 1, config.hidden_size)
+        total = Matrix(packed, 1)
+        backend.gemm(config.dtype, total, units, Matrix(ones, 1), shape, accumulate=index > 0)
+    if dattention.index is not None:
+        backend.scatter_rows(dattention.address, packed, dattention.index, config.itemsize)
 
 
 def _mask(plan: Plan, reserve: int, layer: int, direction: int) -> Matrix | None:

@@ -8,10 +8,13 @@ A gate's pre-activation is the sum of its input product (W x + b) and its recurr
 a plane of its own: GRU multiplies the recurrent part of its new memory by the reset gate. The
 pre-activations, and their gradients `dgates`, have the planes
 
-    gates in order, then one more for the input product of every separate gate, then peepholes
+    gates in order, then one more for the input product of every separate gate, then peepholes,
+    then attention
 
 A peephole is a vector of parameters, one per hidden unit, that the cell's math reads. Its plane
-holds the parameter itself, and in `dgates` what a row adds to the parameter's gradient.
+holds the parameter itself, and in `dgates` what a row adds to the parameter's gradient. Attention
+is a number given for each row, the same for all units; its plane in `dgates` holds what each unit
+adds to its gradient.
 """
 
 from __future__ import annotations
@@ -29,6 +32,7 @@ class Cell:
     saved            planes that forward keeps for backward, in storage precision
     has_cell_state   whether there is a cell state c besides the hidden state h
     peepholes        names of its vectors of parameters beside biases
+    attention        whether it takes attention
     late             a gate whose recurrent product is not with h but with an operand that the cell
                      makes of h and the other gates, in a second product of each step
     scalars          numbers that its math takes, the same for every unit, with their defaults
@@ -40,12 +44,13 @@ class Cell:
     saved: tuple[str, ...] = ()
     has_cell_state: bool = False
     peepholes: tuple[str, ...] = ()
+    attention: bool = False
     late: str | None = None
     scalars: tuple[tuple[str, float], ...] = ()
 
     @property
     def num_planes(self) -> int:
-        return self.peephole_plane + len(self.peepholes)
+        return self.peephole_plane + len(self.peepholes) + self.attention
 
     @property
     def peephole_plane(self) -> int:
@@ -55,7 +60,7 @@ class Cell:
     @property
     def is_plain(self) -> bool:
         """Whether its math takes nothing but products with their biases, and states."""
-        return not self.peepholes and self.late is None
+        return not self.peepholes and not self.attention and self.late is None
 
     def input_plane(self, gate: int) -> int:
         """The plane of a gate's input product; its recurrent product is in plane `gate`."""
@@ -93,5 +98,13 @@ CELLS = {
             scalars=CLIP,
         ),
         Cell("reset_before_gru", gates=("z", "r", "n"), saved=("z", "r", "n"), late="n"),
+        Cell("augru", gates=("z", "r", "n"), saved=("z", "r", "n"), attention=True, late="n"),
+        Cell(
+            "lbr_augru",
+            gates=("z", "r", "n"),
+            separate=("n",),
+            saved=("z", "r", "n", "n_h"),
+            attention=True,
+        ),
     )
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from struct import pack
 
 from ..errors import BadParam
 from .cells import CELLS, Cell
@@ -11,20 +12,21 @@ from .cells import CELLS, Cell
 
 @dataclass(frozen=True)
 class DType:
-    """A storage type. Arithmetic is in `real`: float32, or float64 for float64."""
+    """A storage type and its 1. Arithmetic is in `real`: float32, or float64 for float64."""
 
     name: str
     itemsize: int
     real_itemsize: int
+    one: bytes
 
 
 DTYPES = {
     dtype.name: dtype
     for dtype in (
-        DType("float32", 4, 4),
-        DType("float16", 2, 4),
-        DType("bfloat16", 2, 4),
-        DType("float64", 8, 8),
+        DType("float32", 4, 4, pack("=f", 1)),
+        DType("float16", 2, 4, pack("=e", 1)),
+        DType("bfloat16", 2, 4, pack("=H", 0x3F80)),
+        DType("float64", 8, 8, pack("=d", 1)),
     )
 }
 

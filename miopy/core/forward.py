@@ -81,6 +81,7 @@ def forward(
     workspace: int,
     reserve: int | None,
     dropout: Dropout | None = None,
+    attention: Rows | None = None,
 ) -> None:
     """Run all layers over the whole sequence; training if `reserve` is given.
 
@@ -90,12 +91,14 @@ def forward(
     hy, cy       as hx, cx    written unless None
     workspace    plan.workspace.nbytes; contents do not matter before or after
     reserve      plan.reserve.nbytes, written; None runs inference, which ignores dropout
+    attention    (T, 1)       read by every layer and direction, if the cell takes it
     """
     config, last = plan.config, plan.config.num_layers - 1
     source = x.address
     if x.index is not None:
         source = plan.workspace.address(workspace, "packed_x")
         backend.gather_rows(source, x.address, x.index, config.input_size * config.itemsize)
+    taken = packed_attention(plan, backend, attention, workspace)
     for layer in range(config.num_layers):
         output = _output(plan, layer, y, workspace, reserve)
         copy = y.address if layer == last and y.index is None and output != y.address else None
@@ -115,12 +118,24 @@ def forward(
                 cells=reserved(plan, reserve, "cells", layer, direction),
                 saved=reserved(plan, reserve, "saved", layer, direction),
                 hidden=reserved(plan, reserve, "hidden", layer, direction),
+                attention=taken,
             )
         source = output
         if dropout and reserve is not None and layer < last:
             source = _drop(plan, backend, layer, output, reserve, dropout)
     if y.index is not None:
         backend.scatter_rows(y.address, output, y.index, config.output_size * config.itemsize)
+
+
+def packed_attention(
+    plan: Plan, backend: Backend, attention: Rows | None, workspace: int
+) -> int | None:
+    """The address of attention as packed rows."""
+    if attention is None or attention.index is None:
+        return None if attention is None else attention.address
+    packed = plan.workspace.address(workspace, "packed_attention")
+    backend.gather_rows(packed, attention.address, attention.index, plan.config.itemsize)
+    return packed
 
 
 def _output(plan: Plan, layer: int, y: Rows, workspace: int, reserve: int | None) -> int:

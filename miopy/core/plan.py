@@ -63,6 +63,10 @@ def plan(
     if padded:
         workspace.book("packed_x", (rows, config.input_size), config.itemsize)
         workspace.book("packed_y", (rows, config.output_size), config.itemsize)
+    if config.record.attention:
+        workspace.book("ones", (config.hidden_size,), config.itemsize)
+        if padded:
+            workspace.book("packed_attention", (rows,), config.itemsize)
     return Plan(config, rows, reserve, workspace)
 
 

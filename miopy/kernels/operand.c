@@ -12,8 +12,7 @@ KERNEL FN(operand_forward)(forward_step s, storage *operand)
         const int64_t b = quotient(e, s.hidden_size), u = e - b * s.hidden_size;
         real pre[MOST_PLANES];
         const real prev[2] = {((const real *)s.h)[e], zero};
-        load_products(pre, &s, b, u);
-        load_peepholes(pre + PLANES - PEEPHOLES, s.peepholes, u, s.hidden_size);
+        load_planes(pre, &s, b, u);
         operand[e] = to_storage(cell_operand(scalars, pre, prev));
     }
 }

@@ -2,6 +2,7 @@
  *
  * The compiling side puts the cell's header in front, after math.h, and defines
  *     GATES, PLANES, SAVED, STATES, PEEPHOLES    how many the cell has
+ *     ATTENTION                                  1 if it takes attention, else 0
  *     cell_forward, cell_backward        its functions
  *     INPUT_PLANE                        the plane of each gate's input product, see core/cells.py
  * Lists are known when compiling, so that planes stay in registers. */
@@ -39,11 +40,21 @@ INLINE void load_products(real *pre, const forward_step *s, int64_t b, int64_t u
     }
 }
 
-/* The peepholes, behind the planes that `to` already has. */
-INLINE void load_peepholes(real *to, const void *peepholes, int64_t u, int64_t hidden_size)
+/* What is no product: peepholes and attention of a row and unit, behind what `to` already has. */
+INLINE void load_others(real *to, const void *peepholes, const void *attention, int64_t b,
+                        int64_t u, int64_t hidden_size)
 {
     for (int p = 0; p < PEEPHOLES; p++)
         to[p] = to_real(((const storage *)peepholes)[p * hidden_size + u]);
+    if (ATTENTION)
+        to[PEEPHOLES] = to_real(((const storage *)attention)[b]);
+}
+
+INLINE void load_planes(real *pre, const forward_step *s, int64_t b, int64_t u)
+{
+    load_products(pre, s, b, u);
+    load_others(pre + PLANES - PEEPHOLES - ATTENTION, s->peepholes, s->attention, b, u,
+                s->hidden_size);
 }
 
 /* One step of forward. h and c of the step's rows are replaced. */
@@ -56,8 +67,7 @@ KERNEL FN(pointwise_forward)(forward_step s)
         const int64_t b = quotient(e, s.hidden_size), u = e - b * s.hidden_size;
         real pre[MOST_PLANES], saved[MOST_PLANES], next[2];
         const real prev[2] = {h ? h[e] : zero, STATES > 1 ? c[e] : zero};
-        load_products(pre, &s, b, u);
-        load_peepholes(pre + PLANES - PEEPHOLES, s.peepholes, u, s.hidden_size);
+        load_planes(pre, &s, b, u);
         cell_forward(scalars, pre, prev, next, saved);
         if (h)
             h[e] = next[0];
@@ -100,12 +110,12 @@ INLINE void load_states_around(real *prev, real *next, const backward_step *s, i
     }
 }
 
-/* What forward kept, and the peepholes. */
+/* What forward kept, and what is no product. */
 INLINE void load_saved(real *saved, const backward_step *s, int64_t b, int64_t u)
 {
     for (int v = 0; v < SAVED; v++)
         saved[v] = to_real(((const storage *)s->saved)[(b * SAVED + v) * s->hidden_size + u]);
-    load_peepholes(saved + SAVED, s->peepholes, u, s->hidden_size);
+    load_others(saved + SAVED, s->peepholes, s->attention, b, u, s->hidden_size);
 }
 
 /* One step of backward data. dh becomes what passes to the step before directly, without the

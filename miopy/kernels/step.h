@@ -22,6 +22,7 @@ typedef struct {
     const void *input_bias;     /* storage (G, H), gates strided; NULL: none */
     const void *recurrent_bias; /* likewise */
     const void *peepholes;      /* storage (peepholes, H), where the cell has any */
+    const void *attention;      /* storage (rows), where the cell takes it */
     int64_t output_row, y_row, x_row, bias_gate;
     int64_t rows, h_rows, hidden_size;
     int position[MOST_PLANES]; /* of each plane in products, biases and dgates */
@@ -41,7 +42,8 @@ typedef struct {
     const void *output_before;  /* and rows [0, before_rows) of the step that forward ran before; */
     const void *cells_before;   /* the other rows started from */
     const void *hx, *cx;        /* storage (batch, H); NULL: zeros */
-    const void *peepholes;      /* as forward got them */
+    const void *peepholes;      /* as forward got them, */
+    const void *attention;      /* for this step */
     const int64_t *order;       /* row b of hx and cx is order[b]; NULL: b */
     int64_t dgates_row, dy_row, mask_row, output_row;
     int64_t rows, before_rows, product_rows, hidden_size;

@@ -109,6 +109,7 @@ static int one_step(const device_calls *calls, const stepped_backward *p, int64_
         .hx = p->hx,
         .cx = p->cx,
         .peepholes = l->peepholes,
+        .attention = element(l->attention, row, l->storage),
         .order = l->order,
         .dgates_row = p->dgates_row,
         .dy_row = p->dy_row,

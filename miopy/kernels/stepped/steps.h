@@ -31,6 +31,7 @@ typedef struct {
     const void *matrix; /* of the projection: (S out, H in), as strided */
     int64_t matrix_out, matrix_in;
     const void *peepholes; /* storage (peepholes, H), where the cell has any */
+    const void *attention; /* storage (T), where the cell takes it */
     int position[8];       /* of each plane in products and dgates */
     double scalars[4];     /* of the cell's math */
 } stepped_layer;
