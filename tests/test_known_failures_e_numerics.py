@@ -50,7 +50,7 @@ def one_sequence(data, row):
     pick = {
         name: getattr(data, name)[:, row : row + 1]
         for name in data.__dataclass_fields__
-        if name != "w"
+        if name != "w" and getattr(data, name) is not None
     }
     return Data(w=data.w, **pick)
 
