@@ -7,11 +7,11 @@ its own; packed sequences are the very layout that MIOpen calls packed.
 from __future__ import annotations
 
 import numpy as np
-import oracle
 import pytest
 import torch
 from cases import BATCH_PADDED, PACKED, Case, expected
 from harness import Run, assert_results, tensor_descriptor
+from oracle_network import ROLES
 
 from miopy import miopen as mi
 
@@ -42,7 +42,7 @@ def parameters_of(run, module):
     offsets = {"weight": mi.miopenGetRNNLayerParamOffset, "bias": mi.miopenGetRNNLayerBiasOffset}
     for key in network.keys():
         index = network.gates.index(key.gate)
-        index += len(network.gates) * oracle.ROLES.index(key.role)
+        index += len(network.gates) * ROLES.index(key.role)
         layer = key.layer * case.num_directions + key.direction
         first = TORCH_ORDER[case.mode].index(key.gate) * case.hidden_size
         for kind, offset_of in offsets.items() if case.bias else [*offsets.items()][:1]:
