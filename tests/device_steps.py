@@ -87,7 +87,7 @@ class Step:
         step.peepholes = self.peepholes.address if self.cell.peepholes else None
         step.attention = self.attention.address if self.cell.attention else None
         step.scalars[: len(self.cell.scalars)] = [default for _, default in self.cell.scalars]
-        source = cuda_source.recurrence(self.cell.name, self.dtype)
+        source = cuda_source.recurrence(self.cell.name, self.dtype, tuple(self.position))
         call(self.device, source, f"{kernel}_{SUFFIX[self.dtype]}", step, *others)
 
     def assert_close(self, name: str, array: Strided, expected: np.ndarray) -> None:

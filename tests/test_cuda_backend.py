@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from typing import Any
 
 import hostcuda
@@ -17,6 +18,8 @@ from miopy.backends import cuda, host
 from miopy.backends.cuda_device import Graph
 from miopy.core.cells import CELLS
 from miopy.core.config import RNNConfig
+from miopy.core.plan import plan
+from miopy.core.sequence import from_batch_sizes
 from miopy.errors import BadParam, DeviceError, NotSupported, OutOfMemory
 
 CONFIG = RNNConfig("lstm", 5, 7, 2, True)
@@ -123,10 +126,9 @@ def test_graphs_are_kept_for_a_bounded_number_of_calls(device, emulated):
     ],
 )
 def test_graphs_are_for_steps_that_launching_dominates(steps, batch, hidden_size, worth):
-    layer = type("Layer", (), {})()
-    layer.config = RNNConfig("lstm", 8, hidden_size)
-    layer.sequence = type("Sequence", (), {"batch_sizes": (batch,) * steps})()
-    assert cuda.repeats_as_graph(layer) == worth
+    config = RNNConfig("lstm", 8, hidden_size)
+    found = plan(config, steps * batch, training=True)
+    assert found.replays((batch,) * steps) == worth
 
 
 def test_a_device_without_graphs_runs_every_call(device, emulated):
@@ -176,26 +178,66 @@ def test_a_caller_may_capture_a_whole_training_step(device, emulated):
         assert np.array_equal(run.arrays[name], fresh.arrays[name]), name
 
 
-def test_scratch_comes_from_the_callers_allocator_and_goes_back(device, emulated):
-    blocks: dict[int, np.ndarray] = {}
+class Allocator:
+    """A caller's functions, and what they have given out."""
 
-    def allocate(context: object, nbytes: int) -> int:
+    def __init__(self) -> None:
+        self.blocks: dict[int, np.ndarray] = {}
+
+    def allocate(self, context: object, nbytes: int) -> int:
         assert context == "context"
         block = np.full(nbytes, 0xFF, np.uint8)
-        blocks[block.ctypes.data] = block
+        self.blocks[block.ctypes.data] = block
         return block.ctypes.data
 
-    def free(context: object, address: int) -> None:
-        del blocks[address]
+    def free(self, _: object, address: int) -> None:
+        del self.blocks[address]
 
-    emulated.set_allocator(allocate, free, "context")
-    run = CoreRun(emulated, CONFIG, STEPS)
-    run.results()
-    assert len(blocks) == 1
+
+def test_scratch_comes_from_the_callers_allocator_and_goes_back(device, emulated):
+    caller = Allocator()
+    emulated.set_allocator(caller.allocate, caller.free, "context")
+    CoreRun(emulated, CONFIG, STEPS).results()
+    assert len(caller.blocks) == 3  # scratch, and an index array for each direction
     assert not device.synchronized
     emulated.set_allocator(None, None, None)
-    assert not blocks
-    assert device.synchronized == [0]  # what is given back is no longer in use
+    assert not caller.blocks
+    assert device.synchronized == [0, 0, 0]  # what is given back is no longer in use
+
+
+def test_index_arrays_are_in_memory_of_the_caller_while_they_are_needed(device, emulated):
+    caller = Allocator()
+    emulated.set_allocator(caller.allocate, caller.free, "context")
+    device.allocated.clear()
+    run = CoreRun(emulated, CONFIG, (4, 3, 1))  # too few steps for a graph, which would keep them
+    run.results()
+    assert device.allocated == []
+    scratch_and_arrays = len(caller.blocks)
+    del run
+    from_batch_sizes.cache_clear()
+    gc.collect()
+    CoreRun(emulated, CONFIG, (2, 2, 1)).results()
+    assert len(caller.blocks) == scratch_and_arrays == 3  # an array for each direction
+    emulated.close()
+    assert not caller.blocks
+
+
+def test_index_arrays_of_a_captured_graph_stay(device, emulated):
+    caller = Allocator()
+    emulated.set_allocator(caller.allocate, caller.free, "context")
+    emulated.set_stream(OUTSIDE)
+    device.begin_capture(OUTSIDE)
+    run = CoreRun(emulated, CONFIG, (4, 3, 1))
+    run.results()
+    device.end_capture(OUTSIDE)
+    read_by_graph = set(caller.blocks)
+    del run
+    from_batch_sizes.cache_clear()
+    emulated.set_stream(None)
+    CoreRun(emulated, CONFIG, (2, 2, 1)).results()
+    assert read_by_graph < set(caller.blocks)
+    emulated.close()
+    assert not caller.blocks
 
 
 def test_an_allocator_that_fails_is_named(emulated):

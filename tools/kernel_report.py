@@ -20,10 +20,12 @@ import nvrtc
 from rich.console import Console
 from rich.table import Table
 
+from miopy import layouts
 from miopy.backends import cuda_source
 from miopy.backends.cuda_source import Source
 from miopy.core.cells import CELLS
-from miopy.core.config import DTYPES
+from miopy.core.config import DTYPES, RNNConfig
+from miopy.core.layout import Layout
 
 ROOT = Path(__file__).resolve().parent.parent
 JSON = ROOT / "benchmarks/kernels.json"
@@ -36,9 +38,21 @@ Report = dict[str, dict[str, dict[str, nvrtc.Usage]]]
 
 def sources() -> list[Source]:
     """Every source that a backend may ask for."""
-    every = [cuda_source.recurrence(cell, dtype) for cell in CELLS for dtype in DTYPES]
+    every = [
+        cuda_source.recurrence(cell, dtype, order)
+        for cell in CELLS
+        for order in gate_orders(cell)
+        for dtype in DTYPES
+    ]
     every += map(cuda_source.storage, cuda_source.STORAGE)
     return [*every, cuda_source.bytes_and_masks()]
+
+
+def gate_orders(cell: str) -> list[tuple[int, ...]]:
+    """The orders in which vendors keep the gates of a cell."""
+    config = RNNConfig(cell, 1, 1)
+    vendors = [layout for layout in vars(layouts).values() if isinstance(layout, Layout)]
+    return sorted({layout.order(config) for layout in vendors})
 
 
 def compile_all() -> Report:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..core.backend import Layer, Matrix
-from ..core.config import DTYPES, RNNConfig
+from ..core.config import DTYPES
 from ..errors import BadParam, NotSupported
 from . import cuda_cupy, cuda_source, stepped
 from ._stepped import ffi, lib
@@ -24,22 +24,12 @@ from .cuda_stream import Stream, check
 from .stepped import STORAGE, pointer
 
 MOST_GRAPHS = 64
-MOST_GRAPH_STEPS = 4096
-GRAPH_OPERATIONS = 4e9  # a step with more keeps a GPU busy for longer than its launches take
 
 why_missing = cuda_cupy.why_missing
 
 
 def create() -> CudaBackend:
     return CudaBackend(cuda_cupy.CupyDevice())
-
-
-def repeats_as_graph(layer: Layer) -> bool:
-    """Whether the steps of a layer are worth a graph when a call repeats: where launching takes
-    longer than what is launched."""
-    config, sizes = layer.config, layer.sequence.batch_sizes
-    operations = 2.0 * max(sizes, default=0) * config.num_gates * config.hidden_size**2
-    return 4 <= len(sizes) <= MOST_GRAPH_STEPS and operations < GRAPH_OPERATIONS
 
 
 def stream_address(stream: Any) -> int:
@@ -61,7 +51,7 @@ class CudaBackend:
         self.memory = device.memory
         self._stream = Stream(device)
         self._elementwise = simple = Elementwise(self._stream)
-        self._kernels: dict[tuple[str, str], dict[str, int]] = {}
+        self._kernels: dict[tuple[str, str, tuple[int, ...]], dict[str, int]] = {}
         # Calls seen before: None, or the graph that replays them, and the sequence they are for.
         self._graphs: OrderedDict[bytes, tuple[Any, Any]] = OrderedDict()
         self.gather_rows, self.scatter_rows = simple.gather_rows, simple.scatter_rows
@@ -98,7 +88,8 @@ class CudaBackend:
         context: Any,
     ) -> None:
         with self._stream:
-            self._stream.scratch.set_allocator(allocator, deallocator, context)
+            self._stream.close()
+            self._stream.allocator.change(allocator, deallocator, context)
 
     def close(self) -> None:
         self._stream.close()
@@ -108,12 +99,13 @@ class CudaBackend:
         with self._stream:
             return self._stream.device.empty(shape, element_type(dtype), self.stream)
 
-    def kernels(self, config: RNNConfig) -> dict[str, int]:
+    def kernels(self, layer: Layer) -> dict[str, int]:
         """Of `stepped.Engine`."""
-        key = config.cell, config.dtype
+        dtype = layer.config.dtype
+        key = layer.config.cell, dtype, layer.position
         if key not in self._kernels:
-            load, suffix = self._stream.device.load, f"_{SHORT[config.dtype]}"
-            found = load(cuda_source.recurrence(*key)) | load(cuda_source.storage(config.dtype))
+            load, suffix = self._stream.device.load, f"_{SHORT[dtype]}"
+            found = load(cuda_source.recurrence(*key)) | load(cuda_source.storage(dtype))
             self._kernels[key] = {name.removesuffix(suffix): at for name, at in found.items()}
         return self._kernels[key]
 
@@ -136,10 +128,11 @@ class CudaBackend:
             stepped.backward(self, layer, **tensors)
 
     def run(self, function: Any, call: Any, layer: Layer) -> None:
-        """Of `stepped.Engine`. From the second time that all pointers are the same, as a graph."""
+        """Of `stepped.Engine`. Where the plan wants it, as a graph from the second time on that all
+        pointers are the same."""
         stream = self._stream
         is_alone = stream.device.has_graphs and not stream.is_capturing
-        if not (is_alone and repeats_as_graph(layer)):
+        if not (is_alone and layer.is_replayed):
             check(function(stream.calls, call))
             return
         key = bytes(ffi.buffer(call))  # kernels, addresses, sizes: all that the steps depend on

@@ -41,12 +41,20 @@ class Source:
 
 
 @functools.cache
-def recurrence(cell: str, dtype: str) -> Source:
-    """The kernels of a cell: those of pointwise.c, and of operand.c if it has a late gate."""
+def recurrence(cell: str, dtype: str, order: tuple[int, ...] | None = None) -> Source:
+    """The kernels of a cell: those of pointwise.c, and of operand.c if it has a late gate.
+
+    order   where the layout keeps each gate of the cell; None: in the cell's order
+    """
+    record = CELLS[cell]
+    order = order or tuple(range(len(record.gates)))
     files = ["math.h", f"cells/{cell}.h", "pointwise.c"]
-    if CELLS[cell].late is not None:
+    if record.late is not None:
         files.append("operand.c")
-    return _source(f"{cell}_{dtype}", files, definitions(cell), dtype)
+    position = *order, *range(len(order), record.num_planes)
+    defines = {**definitions(cell), "POSITION": _listed(position)}
+    name = "_".join([cell, *(record.gates[order.index(at)] for at in range(len(order))), dtype])
+    return _source(name, files, defines, dtype)
 
 
 def definitions(cell: str) -> dict[str, object]:

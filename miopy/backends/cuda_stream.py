@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import threading
 import weakref
+from collections import deque
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,54 @@ import numpy as np
 from ..errors import DeviceError
 from ._stepped import ffi, lib
 from .cuda_device import Device, Graph
-from .scratch import Scratch
+from .scratch import Allocator, Lease, Scratch
 
 ALIGNMENT = 256  # of scratch, what GPUs read at once
+
+
+class Uploads:
+    """Copies of host arrays on a device, each for as long as its array lives."""
+
+    def __init__(self, device: Device, allocator: Allocator) -> None:
+        self._device, self._allocator = device, allocator
+        self._leases: dict[int, Lease] = {}  # id of an array: its copy
+        self._dead: deque[int] = deque()  # ids of arrays that are no more
+        self._kept: list[tuple[Any, Lease]] = []  # arrays and copies that graphs of the caller read
+
+    def lease_of(self, array: np.ndarray[Any, Any], stream: int) -> Lease:
+        """The copy of an array, made on the stream if there is none yet."""
+        while self._dead:
+            self._give_back(self._dead.popleft())
+        key = id(array)
+        if key not in self._leases:
+            lease = self._allocator.take(array.nbytes)
+            self._device.copy(lease.address, array.ctypes.data, array.nbytes, stream)
+            self._leases[key] = lease
+            # A finalizer may run in the middle of anything: it only says what can be given back.
+            weakref.finalize(array, self._dead.append, key)
+        return self._leases[key]
+
+    def keep(self, array: np.ndarray[Any, Any]) -> None:
+        """Keep an array and its copy until `close`."""
+        self._kept.append((array, self._leases[id(array)]))
+
+    def release(self) -> None:
+        """Give back all copies but those that are kept."""
+        for key in list(self._leases):
+            self._give_back(key)
+
+    def close(self) -> None:
+        """Give back all copies."""
+        every = {*self._leases.values(), *(lease for _, lease in self._kept)}
+        self._leases.clear()
+        self._kept.clear()
+        for lease in every:
+            lease.give_back()
+
+    def _give_back(self, key: int) -> None:
+        lease = self._leases.pop(key, None)
+        if lease is not None and lease not in {kept for _, kept in self._kept}:
+            lease.give_back()
 
 
 class Stream:
@@ -27,14 +73,14 @@ class Stream:
         self.device = device
         self.address = 0
         self._lock = threading.RLock()
-        self.scratch = Scratch(
+        self.allocator = Allocator(
             lambda nbytes: device.allocate(nbytes, self.address),
             ALIGNMENT,
             lambda: device.synchronize(self.address),
         )
+        self.scratch = Scratch(self.allocator)
         self.calls = _device_calls(device)
-        self._uploads: dict[int, Any] = {}  # id of a host array: its copy on the device
-        self._kept: list[Any] = []  # what graphs that the caller captured read
+        self._uploads = Uploads(device, self.allocator)
         with self:
             device.use_stream(0)
 
@@ -48,11 +94,12 @@ class Stream:
         self._lock.release()
 
     def change(self, address: int) -> None:
-        """Go on with another stream, which does not wait for this one."""
+        """Go on with another stream, which does not wait for this one. What graphs of the caller
+        use stays."""
         with self:
             if address != self.address:
-                self.scratch.close()
-                self._uploads.clear()
+                self.scratch.release()
+                self._uploads.release()
                 self._use(address)
                 self.address = address
 
@@ -63,8 +110,7 @@ class Stream:
     def close(self) -> None:
         with self:
             self.scratch.close()
-            self._uploads.clear()
-            self._kept.clear()
+            self._uploads.close()
 
     @property
     def is_capturing(self) -> bool:
@@ -84,15 +130,10 @@ class Stream:
         """The address of a copy on the device, kept while the array lives; 0 for None."""
         if array is None or array.size == 0:
             return 0
-        key = id(array)
-        if key not in self._uploads:
-            block = self.device.allocate(array.nbytes, self.address)
-            self.device.copy(block.address, array.ctypes.data, array.nbytes, self.address)
-            self._uploads[key] = block
-            weakref.finalize(array, self._uploads.pop, key, None)
+        lease = self._uploads.lease_of(array, self.address)
         if self.is_capturing:
-            self._kept.append((array, self._uploads[key]))
-        return self._uploads[key].address
+            self._uploads.keep(array)
+        return lease.address
 
     def launch(self, function: int, elements: int, *arguments: Any) -> None:
         """Launch a kernel over so many elements; the arguments are objects of ctypes."""

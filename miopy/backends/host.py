@@ -18,7 +18,7 @@ from . import host_elementwise, stepped
 from ._host import ffi, lib
 from .arrays import element_type
 from .host_stepped import CELL_NUMBER, HostEngine
-from .scratch import Scratch
+from .scratch import Allocator, Scratch
 from .stepped import STORAGE
 
 BUILDS = ("avx512", "avx2", "base")  # of the kernels, as numbered in kernels/host/pool.h
@@ -93,7 +93,8 @@ class HostBackend:
         if created == ffi.NULL:
             raise OutOfMemory("pool", "of threads cannot be allocated")
         self._pool = ffi.gc(created, lib.pool_destroy)
-        self._scratch = Scratch(_allocate, ALIGNMENT)
+        self._allocator = Allocator(_allocate, ALIGNMENT)
+        self._scratch = Scratch(self._allocator)
         self._engine = HostEngine(self._pool, self._scratch)
         self._locks: dict[int, threading.Lock] = {}
 
@@ -109,7 +110,8 @@ class HostBackend:
         context: Any,
     ) -> None:
         with self._lock:
-            self._scratch.set_allocator(allocator, deallocator, context)
+            self._scratch.close()
+            self._allocator.change(allocator, deallocator, context)
 
     def set_stream(self, stream: Any) -> None:
         """There are no streams: a call returns when its work is done."""

@@ -8,7 +8,6 @@ import numpy as np
 
 from ..core.backend import Layer
 from ..core.cells import CELLS
-from ..core.config import RNNConfig
 from ..errors import DeviceError
 from . import _stepped
 from ._host import ffi, lib
@@ -41,8 +40,8 @@ class HostEngine:
         calls.transpose, calls.most_blocks = 1, 1
         calls.type = tuple(STORAGE.values())
 
-    def kernels(self, config: RNNConfig) -> dict[str, int]:
-        cell, storage = CELL_NUMBER[config.cell], STORAGE[config.dtype]
+    def kernels(self, layer: Layer) -> dict[str, int]:
+        cell, storage = CELL_NUMBER[layer.config.cell], STORAGE[layer.config.dtype]
         own = {
             name: lib.stepped_cell_function(cell, storage, number)
             for number, name in enumerate(CELL_KERNELS)

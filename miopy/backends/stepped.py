@@ -20,9 +20,9 @@ AHEAD_NBYTES = 128 << 20  # input products that run ahead of the steps
 class Engine(Protocol):
     """What launches, multiplies and has memory: a device, or the host."""
 
-    def kernels(self, config: RNNConfig) -> dict[str, int]:
-        """Functions of pointwise.c, states.c and project.c for a configuration, by name, and of
-        operand.c for a cell with a late gate."""
+    def kernels(self, layer: Layer) -> dict[str, int]:
+        """Functions of pointwise.c, states.c and project.c for a layer's cell, dtype and gate
+        order, by name, and of operand.c for a cell with a late gate."""
 
     def regions(self, layer: Layer, *nbytes: int) -> list[int]:
         """Addresses of scratch for a run of a layer. The contents last until the next call."""
@@ -174,7 +174,7 @@ def _fill_layer(
 ) -> dict[str, int]:
     """The part that both passes share; answers the cell's kernels."""
     config, sequence, record = layer.config, layer.sequence, layer.config.record
-    kernels = engine.kernels(config)
+    kernels = engine.kernels(layer)
     target.storage, target.real = STORAGE[config.dtype], real_number(config)
     target.reverse, target.gates = layer.direction, config.num_gates
     target.planes, target.saved = record.num_planes, len(record.saved)

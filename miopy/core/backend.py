@@ -47,6 +47,7 @@ class Layer:
     position           where the layout keeps each gate of the cell, in the cell's order
     projection         where the layout keeps the projection; None without one
     peepholes          where the layout keeps the peepholes; None without any
+    is_replayed        whether a device should replay the steps as a graph when a call repeats
     """
 
     config: RNNConfig
@@ -58,6 +59,7 @@ class Layer:
     position: tuple[int, ...]
     projection: Block | None = None
     peepholes: Block | None = None
+    is_replayed: bool = False
 
     @property
     def input_size(self) -> int:

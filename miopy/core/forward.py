@@ -45,6 +45,7 @@ def layer_of(plan: Plan, layout: Layout, sequence: Sequence, layer: int, directi
         layout.order(config),
         layout.block(config, layer, direction, PROJECTION) if config.projection_size else None,
         layout.block(config, layer, direction, PEEPHOLE) if config.record.peepholes else None,
+        plan.replays(sequence.batch_sizes),
     )
 
 

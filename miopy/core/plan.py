@@ -15,6 +15,9 @@ from functools import lru_cache
 from .config import RNNConfig
 from .space import Space
 
+MOST_REPLAYED_STEPS = 4096
+REPLAYED_OPERATIONS = 4e9  # a step with more keeps a device busy for longer than its launches take
+
 
 @dataclass(frozen=True, eq=False)
 class Plan:
@@ -35,6 +38,13 @@ class Plan:
         if name in self.workspace.regions:
             return self.workspace.address(workspace, name, *index)
         return self.reserve.address(reserve, name, *index)
+
+    def replays(self, batch_sizes: tuple[int, ...]) -> bool:
+        """Whether the steps of a layer are worth a graph when a call repeats: where launching takes
+        longer than what is launched."""
+        config = self.config
+        operations = 2.0 * max(batch_sizes, default=0) * config.num_gates * config.hidden_size**2
+        return 4 <= len(batch_sizes) <= MOST_REPLAYED_STEPS and operations < REPLAYED_OPERATIONS
 
 
 @lru_cache(maxsize=256)

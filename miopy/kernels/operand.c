@@ -28,12 +28,12 @@ KERNEL FN(operand_backward)(backward_step s, const real *doperand)
         storage *dgates = (storage *)s.dgates + b * s.dgates_row + u;
         real saved[MOST_PLANES], dpre[MOST_PLANES], prev[2], next[2], dprev[2] = {dh[e], zero};
         for (int gate = 0; gate < GATES; gate++)
-            dpre[gate] = to_real(dgates[s.position[gate] * s.hidden_size]);
+            dpre[gate] = to_real(dgates[position_of(s.position, gate) * s.hidden_size]);
         load_saved(saved, &s, b, u);
         load_states_around(prev, next, &s, b, u);
         cell_operand_backward(scalars, saved, prev, doperand[e], dpre, dprev);
         dh[e] = dprev[0];
         for (int gate = 0; gate < GATES; gate++)
-            dgates[s.position[gate] * s.hidden_size] = to_storage(dpre[gate]);
+            dgates[position_of(s.position, gate) * s.hidden_size] = to_storage(dpre[gate]);
     }
 }

@@ -5,6 +5,7 @@
  *     ATTENTION                                  1 if it takes attention, else 0
  *     cell_forward, cell_backward        its functions
  *     INPUT_PLANE                        the plane of each gate's input product, see core/cells.py
+ *     POSITION                           optional: where the layout keeps each plane
  * Lists are known when compiling, so that planes stay in registers. */
 #include "math.h"
 #include "step.h"
@@ -26,8 +27,9 @@ INLINE void load_products(real *pre, const forward_step *s, int64_t b, int64_t u
     const real *x_products = (const real *)s->x_products, *h_products = (const real *)s->h_products;
     const real x = x_products ? zero : to_real(((const storage *)s->x)[b * s->x_row + u]);
     for (int g = 0; g < GATES; g++) {
-        const int64_t at = (b * GATES + s->position[g]) * s->hidden_size + u;
-        const int64_t bias_at = s->position[g] * s->bias_gate + u;
+        const int position = position_of(s->position, g);
+        const int64_t at = (b * GATES + position) * s->hidden_size + u;
+        const int64_t bias_at = position * s->bias_gate + u;
         const real input = (x_products ? x_products[at] : x) + read_or_zero(s->input_bias, bias_at);
         const real recurrent =
             (b < s->h_rows ? h_products[at] : zero) + read_or_zero(s->recurrent_bias, bias_at);
@@ -143,7 +145,7 @@ KERNEL FN(pointwise_backward)(backward_step s)
         if (STATES > 1)
             dc[e] = dprev[1];
         for (int plane = 0; plane < PLANES; plane++)
-            dgates[b * s.dgates_row + s.position[plane] * s.hidden_size + u] =
+            dgates[b * s.dgates_row + position_of(s.position, plane) * s.hidden_size + u] =
                 to_storage(dpre[plane]);
     }
 }

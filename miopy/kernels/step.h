@@ -25,7 +25,7 @@ typedef struct {
     const void *attention;      /* storage (rows), where the cell takes it */
     int64_t output_row, y_row, x_row, bias_gate;
     int64_t rows, h_rows, hidden_size;
-    int position[MOST_PLANES]; /* of each plane in products, biases and dgates */
+    int position[MOST_PLANES]; /* see position_of */
     double scalars[SCALARS];   /* of the cell's math */
 } forward_step;
 
@@ -50,5 +50,17 @@ typedef struct {
     int position[MOST_PLANES];
     double scale, scalars[SCALARS];
 } backward_step;
+
+/* Where a plane of the cell is in products, biases and dgates. A device's kernels are compiled for
+ * one gate order; one build of the host's serves all. */
+INLINE int position_of(const int *given, int plane)
+{
+#ifdef POSITION
+    const int compiled[] = {POSITION};
+    return compiled[plane];
+#else
+    return given[plane];
+#endif
+}
 
 #endif

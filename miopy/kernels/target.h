@@ -32,7 +32,7 @@ typedef long long int64_t;
 typedef unsigned long long uint64_t;
 #endif
 /* Blocks are of up to 256 threads, grids of one dimension, of any size. */
-#define KERNEL extern "C" __global__ void __launch_bounds__(256)
+#define KERNEL extern "C" __global__ void __launch_bounds__(256, 2)
 #define INLINE static __device__ __forceinline__ __attribute__((unused))
 #define EACH(i, n)                                                                     \
     for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < (int64_t)(n); \
