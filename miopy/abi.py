@@ -24,6 +24,7 @@ short. Entry.source() shows it.
 from __future__ import annotations
 
 import atexit
+import functools
 import inspect
 import itertools
 import textwrap
@@ -112,6 +113,7 @@ class Objects:
         return found
 
 
+KEPT_ARRAYS = 32  # of each output: the same lengths and strides are asked for again and again
 OBJECTS = Objects()  # one for all dialects, so that none mistakes another's objects
 
 
@@ -129,20 +131,25 @@ def callable_of(ffi: Any, signature: Any, address: int) -> Callable[..., Any] | 
 
 
 # The lines of an entry that check whether a value can be written to an output, and those that write
-# it: a number, a list of them, or None, which leaves the output as it is.
+# it: a number, a list of integers, which becomes an array, or None, which leaves it as it is.
 CHECK_NULL = "if not {name} and {name}_value != []: raise BadParam({name!r}, 'must not be NULL')\n"
 CHECK_RANGE = """\
-if {name} and {name}_value:
-    {name}_most = max({name}_value) if type({name}_value) is list else {name}_value
-    if {name}_most > {largest}:
-        raise BadParam({name!r}, f"must be able to hold {{{name}_most}}")
+if {name}:
+    if type({name}_value) is list:
+        try: {name}_value = array_{name}(tuple({name}_value))
+        except OverflowError: raise unfit({name!r}, max({name}_value)) from None
+    elif {name}_value and {name}_value > {largest}: raise unfit({name!r}, {name}_value)
 """
 WRITE = """\
 if {name}:
-    if type({name}_value) is list: {name}[0 : len({name}_value)] = {name}_value
+    if type({name}_value) is Array: {name}[0 : len({name}_value)] = {name}_value
     elif {name}_value is not None: {name}[0] = {name}_value
 """
 WRITE_POINTER = "if {name}: write_pointer({name}, {name}_value)\n"
+
+
+def unfit(name: str, value: Any) -> BadParam:
+    return BadParam(name, f"must be able to hold {value}")
 
 
 def write_pointer(pointer: Any, value: Any) -> None:
@@ -172,7 +179,8 @@ class Entry:
         self.taken = set(inspect.signature(function).parameters)
         self.optional = optional
         self.names: dict[str, Any] = {"ffi": ffi, "function": function, "live": OBJECTS.live}
-        helpers = (BadParam, callable_of, write_pointer)
+        self.names["Array"] = type(ffi.new("int[1]"))
+        helpers = (BadParam, callable_of, unfit, write_pointer)
         methods = (OBJECTS.find, OBJECTS.find_all, OBJECTS.drop)
         self.names |= {helper.__name__: helper for helper in (*helpers, *methods)}
 
@@ -193,19 +201,20 @@ class Entry:
 
     def _output(self, ctype: Any, name: str) -> tuple[str, str]:
         """The lines that check whether its value can be written, and those that write it."""
-        largest = self._largest(ctype.item)
+        item, largest = ctype.item, None
         checks = "" if self.optional else CHECK_NULL
-        if largest is not None:
+        writes = WRITE_POINTER if item.kind == "pointer" else WRITE
+        if item.kind == "primitive" and item.cname not in ("float", "double", "_Bool"):
             checks += CHECK_RANGE
-        writes = WRITE_POINTER if ctype.item.kind == "pointer" else WRITE
+            array = functools.partial(self._ffi.new, f"{item.cname}[]")
+            self.names[f"array_{name}"] = functools.lru_cache(KEPT_ARRAYS)(array)
+            largest = self._largest(item)
         return checks.format(name=name, largest=largest), writes.format(name=name)
 
-    def _largest(self, ctype: Any) -> int | None:
-        """What an integer type can hold; None for all other types."""
-        if ctype.kind != "primitive" or ctype.cname in ("float", "double", "_Bool"):
-            return None
-        all_ones = int(self._ffi.cast(ctype, -1))
-        return all_ones if all_ones > 0 else 2 ** (8 * self._ffi.sizeof(ctype) - 1) - 1
+    def _largest(self, integer: Any) -> int:
+        """What an integer type can hold."""
+        all_ones = int(self._ffi.cast(integer, -1))
+        return all_ones if all_ones > 0 else 2 ** (8 * self._ffi.sizeof(integer) - 1) - 1
 
     def source(self) -> str:
         """The function's text."""
