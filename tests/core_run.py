@@ -13,6 +13,7 @@ from miopy.core.backward_weights import backward_weights
 from miopy.core.config import RNNConfig
 from miopy.core.forward import Rows, forward
 from miopy.core.layout import Layout
+from miopy.core.placement import InBuffer
 from miopy.core.plan import plan
 from miopy.layouts import MIOPEN
 
@@ -53,13 +54,14 @@ class CoreRun:
         batch = max(batch_sizes, default=0) if batch is None else batch
         self.sequence = sequences.from_batch_sizes(batch_sizes, batch)
         self.plan = plan(config, self.sequence.rows, training=True)
-        states = (config.num_layers * config.num_directions, batch, config.hidden_size)
+        states = config.num_layers * config.num_directions, batch
         shapes = {
             "x": (self.sequence.rows, config.input_size),
             "y": (self.sequence.rows, config.output_size),
             "w": (layout.size(config),),
         }
-        shapes |= dict.fromkeys(("hx", "hy", "cx", "cy"), states)
+        shapes |= {"hx": (*states, config.initial_size), "hy": (*states, config.state_size)}
+        shapes |= dict.fromkeys(("cx", "cy"), (*states, config.hidden_size))
         if config.record.attention:
             shapes["attention"] = (self.sequence.rows, 1)
         shapes |= {"d" + name: shape for name, shape in shapes.items()}
@@ -81,21 +83,26 @@ class CoreRun:
     def rows(self, *names: str) -> dict[str, Rows]:
         return {name: Rows(address) for name, address in self.addresses(*names).items()}
 
-    def _call(self, function: Any, rows: tuple[str, ...], *others: str, **renamed: str) -> None:
-        addresses = {to: self.arrays[name].ctypes.data for to, name in renamed.items()}
+    def in_buffer(self, name: str) -> InBuffer:
+        return InBuffer(self.layout, self.arrays[name].ctypes.data)
+
+    def _call(
+        self, function: Any, rows: tuple[str, ...], *others: str, **parameters: InBuffer
+    ) -> None:
         function(
             self.plan,
             self.backend,
-            self.layout,
             self.sequence,
             **self.rows(*rows),
             **self.addresses(*others, "workspace", "reserve"),
-            **addresses,
+            **parameters,
         )
 
     def forward(self) -> None:
         attention = ("attention",) * self.config.record.attention
-        self._call(forward, ("x", "y", *attention), "hx", "cx", "hy", "cy", weights="w")
+        self._call(
+            forward, ("x", "y", *attention), "hx", "cx", "hy", "cy", weights=self.in_buffer("w")
+        )
 
     def inference(self) -> None:
         """Forward without a reserve, into y, hy and cy."""
@@ -104,11 +111,10 @@ class CoreRun:
         forward(
             planned,
             self.backend,
-            self.layout,
             self.sequence,
             **self.rows("x", "y", *("attention",) * self.config.record.attention),
             **self.addresses("hx", "cx", "hy", "cy"),
-            weights=self.arrays["w"].ctypes.data,
+            weights=self.in_buffer("w"),
             workspace=workspace.ctypes.data,
             reserve=None,
         )
@@ -116,8 +122,8 @@ class CoreRun:
     def backward(self) -> None:
         names = ("hx", "cx", "dhy", "dcy", "dhx", "dcx")
         rows = ("dy", "dx", *("attention", "dattention") * self.config.record.attention)
-        self._call(backward_data, rows, *names, weights="w")
-        self._call(backward_weights, ("x",), "hx", "dw")
+        self._call(backward_data, rows, *names, weights=self.in_buffer("w"))
+        self._call(backward_weights, ("x",), "hx", dw=self.in_buffer("dw"))
 
     def saved(self) -> np.ndarray:
         """(L, D, T, V, H) of the reserve, in storage type."""

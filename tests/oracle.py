@@ -10,10 +10,11 @@ Networks and their parameters are described in oracle_network.py.
 
 Steps of the cells are in oracle_cells.py; with a projection W, h' = W times what they put out.
 
-S is P with a projection, else H. Arrays: x (T, N, I), y (T, N, D*S) with rows past a sequence's end
-unread (x) or zero (y); states of h (L*D, N, S), of c (L*D, N, H) at index layer*D + direction. The
-reverse direction of a sequence starts at its own last step. A sequence of length zero has final
-states and gradients of zero, or keeps those it has.
+S is P with a projection, else H. Arrays: x (T, N, I), y (T, N, D*S), or (T, N, S) where directions
+are added, with rows past a sequence's end unread (x) or zero (y); states of h (L*D, N, S), of c
+(L*D, N, H) at index layer*D + direction. hx may have other features than S where T = 1. The reverse
+direction of a sequence starts at its own last step. A sequence of length zero has final states and
+gradients of zero, or keeps those it has.
 """
 
 from __future__ import annotations
@@ -109,7 +110,7 @@ class Layer:
         y = np.zeros((*x.shape[:2], self.network.state_size))
         h, c, steps = h.copy(), c.copy(), []
         times = range(len(x))
-        for time in reversed(times) if self.direction else times:
+        for time in reversed(times) if self.direction or self.network.backwards else times:
             rows = np.flatnonzero(lengths > time)
             a = {gate: self.part("input", gate, x[time, rows]) for gate in gates}
             late, multiplied = LATE.get(mode), h[rows]
@@ -125,6 +126,8 @@ class Layer:
                 saved["projected"] = new_h
                 new_h = self.part("projection", "p", new_h)
             steps.append(Step(time, rows, x[time, rows], h[rows], c[rows], saved))
+            if h.shape != y.shape[1:]:
+                h = np.zeros(y.shape[1:])
             h[rows], c[rows], y[time, rows] = new_h, new_c, new_h
         if not self.network.idle_keeps_state:
             h[lengths == 0] = c[lengths == 0] = 0
@@ -152,7 +155,11 @@ class Layer:
             if self.network.projection_size:
                 out = self.part_backward("projection", "p", saved["projected"], out, grads)
             step = cell_backward(mode, saved, h, c, out, dc[rows], self.settings(time, rows))
-            dh[rows], dc[rows] = step.dh, step.dc
+            if h.shape[1] != self.network.state_size:  # then it is in products alone
+                dh = np.zeros((len(dh), h.shape[1]))
+            else:
+                dh[rows] = step.dh
+            dc[rows] = step.dc
             if dattention is not None:
                 dattention[time, rows] += step.dattention.sum(axis=1, keepdims=True)
             for gate, rows_of_gate in (step.dpeepholes or {}).items():
@@ -175,7 +182,7 @@ class Layer:
         return dx, dh, dc
 
 
-# The stack: layer l + 1 reads both directions of layer l.
+# The stack: layer l + 1 reads both directions of layer l, or each direction its own.
 
 
 @dataclass
@@ -218,9 +225,9 @@ def forward(
     attention (T, N, 1) is what every layer takes."""
     directions = network.num_directions
     shape = (network.num_layers * directions, x.shape[1])
-    hx = np.zeros((*shape, network.state_size)) if hx is None else hx
+    hx = np.zeros((*shape, network.initial_size)) if hx is None else hx
     cx = np.zeros((*shape, network.hidden_size)) if cx is None else cx
-    hy, cy, steps = np.zeros_like(hx), np.zeros_like(cx), {}
+    hy, cy, steps = np.zeros((*shape, network.state_size)), np.zeros_like(cx), {}
     lengths = np.asarray(lengths)
     y = x
     for layer in range(network.num_layers):
@@ -229,12 +236,22 @@ def forward(
         for direction in range(directions):
             index = layer * directions + direction
             one = Layer(network, parameters, layer, direction, attention)
+            read = operand[:, :, part_of(network, layer, direction)]
             out, hy[index], cy[index], steps[layer, direction] = one.forward(
-                operand, lengths, hx[index], cx[index]
+                read, lengths, hx[index], cx[index]
             )
             outputs.append(out)
         y = np.concatenate(outputs, axis=2)
+    if network.sums:
+        y = sum(outputs)
     return Forward(y, hy, cy, network, parameters, lengths, masks, steps, attention)
+
+
+def part_of(network: Network, layer: int, direction: int) -> slice:
+    """The features of a layer's input that a direction reads."""
+    if layer == 0 or not network.independent:
+        return slice(None)
+    return slice(direction * network.state_size, (direction + 1) * network.state_size)
 
 
 @dataclass
@@ -253,11 +270,18 @@ def backward(
     network, width = run.network, run.network.state_size
     dhy = np.zeros_like(run.hy) if dhy is None else dhy
     dcy = np.zeros_like(run.cy) if dcy is None else dcy
-    result = Backward(dy, np.zeros_like(dhy), np.zeros_like(dcy), Parameters.zeros(network))
+    if network.sums:
+        dy = np.concatenate([dy] * network.num_directions, axis=2)
+    dhx = np.zeros((*dhy.shape[:2], network.initial_size))
+    result = Backward(dy, dhx, np.zeros_like(dcy), Parameters.zeros(network))
     if run.attention is not None:
         result.dattention = np.zeros_like(run.attention)
     for layer in reversed(range(network.num_layers)):
-        dy, total = result.dx, 0.0
+        dy = result.dx
+        columns = network.layer_input_size(0) or network.hidden_size
+        if layer:
+            columns = network.num_directions * width
+        result.dx = np.zeros((*dy.shape[:2], columns))
         if run.masks and layer < network.num_layers - 1:
             dy = dy * run.masks[layer]
         for direction in range(network.num_directions):
@@ -273,6 +297,5 @@ def backward(
                 result.parameters,
                 result.dattention,
             )
-            total = total + dx
-        result.dx = total
+            result.dx[:, :, part_of(network, layer, direction)] += dx
     return result

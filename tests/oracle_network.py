@@ -34,6 +34,9 @@ ATTENTIVE = ("augru", "lbr_augru")
 PEEPHOLES = {"peephole_lstm": "ifo"}
 ROLES = ("input", "recurrent", "projection", "peephole")
 BIASES = {"none": (), "input": ROLES[:1], "recurrent": ROLES[1:2], "both": ROLES[:2]}
+# Both, but the recurrent one only of gates that do not just add it to the input one.
+BIASES["merged"] = ROLES[:2]
+SEPARATE = {"gru": "n", "lbr_augru": "n"}
 
 
 class Key(NamedTuple):
@@ -53,6 +56,10 @@ class Network:
     slope              of leaky_relu below zero
     idle_keeps_state   what a sequence of length zero does
     vendor             whose order the flat buffer has
+    backwards          whether the only direction runs from the last step to the first
+    sums               whether the outputs of both directions are added, else they are concatenated
+    independent        whether a direction reads only the same one of the layer below
+    recurrent_size     features of hx where there are not as many as of h: of sequences of one step
     """
 
     mode: str
@@ -67,6 +74,10 @@ class Network:
     slope: float = 0.01
     idle_keeps_state: bool = False
     vendor: str = "miopen"
+    backwards: bool = False
+    sums: bool = False
+    independent: bool = False
+    recurrent_size: int = 0
 
     @property
     def gates(self) -> str:
@@ -76,10 +87,18 @@ class Network:
     def state_size(self) -> int:
         return self.projection_size or self.hidden_size
 
+    @property
+    def initial_size(self) -> int:
+        return self.recurrent_size or self.state_size
+
+    @property
+    def output_size(self) -> int:
+        return self.state_size * (1 if self.sums else self.num_directions)
+
     def layer_input_size(self, layer: int) -> int:
         """Columns of the input matrices; 0 where skip input leaves none."""
         if layer:
-            return self.num_directions * self.state_size
+            return self.state_size * (1 if self.independent else self.num_directions)
         return 0 if self.skip_input else self.input_size
 
     def keys(self) -> list[Key]:
@@ -104,7 +123,7 @@ class Network:
     def weight_shape(self, key: Key) -> tuple[int, int]:
         if key.role == "projection":
             return self.projection_size, self.hidden_size
-        columns = self.layer_input_size(key.layer) if key.role == "input" else self.state_size
+        columns = self.layer_input_size(key.layer) if key.role == "input" else self.initial_size
         return self.hidden_size, columns
 
     def has_matrix(self, key: Key) -> bool:
@@ -112,6 +131,8 @@ class Network:
         return key.role != "peephole" and not skipped
 
     def has_bias(self, key: Key) -> bool:
+        if self.bias == "merged" and key.role == "recurrent":
+            return key.gate in SEPARATE.get(self.mode, "")
         return key.role == "peephole" or key.role in BIASES[self.bias]
 
 

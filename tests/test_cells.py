@@ -36,7 +36,7 @@ def test_a_slope_is_refused(cell, slope, rule):
 
 @pytest.mark.parametrize("cell", CELLS)
 def test_inference_is_training_without_a_reserve(backend, cell):
-    run = CoreRun(backends.get(), RNNConfig(cell, 5, 7, 2, True), (4, 4, 2))
+    run = CoreRun(backends.get(), RNNConfig(cell, 5, 7, 2, "concat"), (4, 4, 2))
     run.forward()
     training = {name: run.arrays[name].copy() for name in ("y", "hy", "cy")}
     for name in training:
@@ -66,7 +66,7 @@ def parameters(run: CoreRun, name: str) -> dict[tuple[int, ...], np.ndarray]:
 @pytest.mark.parametrize("order", ["n z r", "z n r", "r z n"])
 @pytest.mark.parametrize("cell", [name for name, cell in CELLS.items() if cell.late])
 def test_a_late_gate_may_stand_anywhere(backend, cell, order):
-    config = RNNConfig(cell, 5, 7, 2, True, dtype="float64")
+    config = RNNConfig(cell, 5, 7, 2, "concat", dtype="float64")
     other = Layout(MIOPEN.weights, MIOPEN.biases, {cell: order})
     runs = [CoreRun(backends.get(), config, (4, 4, 2), layout=layout) for layout in (MIOPEN, other)]
     for ours, theirs in zip(*(parameters(run, "w").values() for run in runs), strict=True):

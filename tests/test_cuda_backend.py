@@ -22,7 +22,7 @@ from miopy.core.plan import plan
 from miopy.core.sequence import from_batch_sizes
 from miopy.errors import BadParam, DeviceError, NotSupported, OutOfMemory
 
-CONFIG = RNNConfig("lstm", 5, 7, 2, True)
+CONFIG = RNNConfig("lstm", 5, 7, 2, "concat")
 STEPS = (4, 4, 3, 3, 1)
 OUTSIDE = 0x9000  # a stream of the caller
 
@@ -330,7 +330,7 @@ def test_profiling_measures_on_the_stream(monkeypatch):
 @pytest.mark.parametrize("steps", [(3,) * 4, STEPS], ids=["equal", "ragged"])
 def test_both_backends_give_the_same_within_rounding(emulated, cell, dtype, steps):
     """With data that puts no unit of relu so near its kink that rounding decides on which side."""
-    config = RNNConfig(cell, 5, 7, 2, True, dtype=dtype)
+    config = RNNConfig(cell, 5, 7, 2, "concat", dtype=dtype)
     ours, hosts = (CoreRun(each, config, steps, 5, seed=4) for each in (emulated, host.create()))
     for run in (ours, hosts):
         run.results()

@@ -34,7 +34,7 @@ def test_a_training_step_forward(device, cell, dtype, h_rows):
     batch, rows, gates = 7, 5, step.gates
     products, h_products = step.reals(rows, gates, H), step.reals(rows, gates, H)
     h_products.values[h_rows:] = np.nan
-    bias, recurrent_bias = step.storage(gates, H, gap=3), step.storage(gates, H, gap=3)
+    bias, recurrent_bias = ([step.storage(H) for _ in range(gates)] for _ in range(2))
     h, c = step.reals(batch, H), step.reals(batch, H)
     before = h.numbers, c.numbers
     saved = step.unset(rows, max(1, len(step.cell.saved)), H)
@@ -42,10 +42,12 @@ def test_a_training_step_forward(device, cell, dtype, h_rows):
     cells = dense(device, rows, H, dtype=step.real)
 
     q = np.where(np.arange(rows)[:, None, None] < h_rows, h_products.numbers, 0)
-    a, q = products.numbers + bias.numbers, q + recurrent_bias.numbers
     parts = [
-        {gate: part[:, at] for gate, at in zip(step.cell.gates, step.position, strict=True)}
-        for part in (a, q)
+        {
+            gate: part[:, at] + each.numbers
+            for gate, at, each in zip(step.cell.gates, step.position, vectors, strict=True)
+        }
+        for part, vectors in ((products.numbers, bias), (q, recurrent_bias))
     ]
     inputs = before[0][:rows], before[1][:rows]
     new_h, new_c, planes = oracle_cells.cell_forward(cell, *parts, *inputs, step.settings)
@@ -53,9 +55,12 @@ def test_a_training_step_forward(device, cell, dtype, h_rows):
     arguments = dict(output=output, y=y, saved=saved, h=h, x_products=products)
     if step.cell.has_cell_state:
         arguments |= dict(c=c, cells=cells)
-    strides = dict(output_row=H + 5, y_row=H + 2, bias_gate=H + 3)
-    sizes = dict(rows=rows, h_rows=h_rows, hidden_size=H)
-    biases = dict(input_bias=bias, recurrent_bias=recurrent_bias, h_products=h_products)
+    strides = dict(output_row=H + 5, y_row=H + 2)
+    sizes = dict(rows=rows, h_rows=h_rows, hidden_size=H, h_products=h_products)
+    biases = dict(
+        input_bias=tuple(each.address for each in bias),
+        recurrent_bias=tuple(each.address for each in recurrent_bias),
+    )
     step.launch(
         "pointwise_forward", filled("forward_step", **arguments, **biases, **strides, **sizes)
     )

@@ -59,7 +59,7 @@ def test_no_pass_leaves_its_arrays_or_its_scratch(monkeypatch, cell, dtype):
     monkeypatch.setenv("MIOPY_NUM_THREADS", "3")  # the last size is worth sharing
     device = FencedScratch()
     for input_size, hidden_size in SIZES:
-        run_fenced(device, RNNConfig(cell, input_size, hidden_size, 2, True, dtype=dtype))
+        run_fenced(device, RNNConfig(cell, input_size, hidden_size, 2, "concat", dtype=dtype))
     for size in (1, 17):
         run_fenced(device, RNNConfig(cell, size, size, skip_input=True, dtype=dtype))
 

@@ -47,7 +47,7 @@ COMMANDS_MAY_USE = {"numpy", "rich"}
 # A module of the core imports only modules before it.
 CORE_ORDER = (
     *("cells", "space", "strided", "sequence", "dlpack", "memory", "config", "layout", "backend"),
-    *("plan", "forward", "backward_data", "backward_weights"),
+    *("placement", "plan", "forward", "backward_data", "backward_weights"),
 )
 
 MAX_FILE_LINES = 400

@@ -25,6 +25,7 @@ from miopy.core.backward_data import backward_data
 from miopy.core.backward_weights import backward_weights
 from miopy.core.config import Clip, RNNConfig
 from miopy.core.forward import Rows, forward
+from miopy.core.placement import InBuffer
 from miopy.core.plan import plan
 from miopy.layouts import MIOPEN
 
@@ -45,7 +46,7 @@ class DoubleRun:
             input_size=case.input_size,
             hidden_size=case.hidden_size,
             num_layers=case.num_layers,
-            bidirectional=case.num_directions == 2,
+            direction="concat" if case.num_directions == 2 else "left_to_right",
             bias=case.network.bias,
             skip_input=case.skip_input,
             dtype=case.dtype,
@@ -88,9 +89,9 @@ class DoubleRun:
 
     def results(self) -> dict[str, np.ndarray]:
         """All three passes; what has rows per step in canonical form."""
-        common = (self.plan, self.backend, MIOPEN, self.sequence)
+        common = (self.plan, self.backend, self.sequence)
         spaces = self.addresses("workspace", "reserve")
-        weights = self.addresses("w")["w"]
+        weights, dw = (InBuffer(MIOPEN, self.arrays[name].ctypes.data) for name in ("w", "dw"))
         states = self.addresses("hx", "cx")
         dattention = ["d" + name for name in self.attention]
         forward(
@@ -109,9 +110,7 @@ class DoubleRun:
             **self.addresses("dhy", "dcy", "dhx", "dcx"),
             **spaces,
         )
-        backward_weights(
-            *common, hx=states["hx"], **self.row_addresses("x"), **self.addresses("dw"), **spaces
-        )
+        backward_weights(*common, dw=dw, hx=states["hx"], **self.row_addresses("x"), **spaces)
         names = ["y", "hy", "dx", "dhx", "dw"] + ["cy", "dcx"] * self.has_cell_state + dattention
         packed = ("y", "dx", "dattention")
         return {

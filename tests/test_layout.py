@@ -28,7 +28,7 @@ def configs(draw):
         input_size=hidden if skip else draw(st.integers(1, 6)),
         hidden_size=hidden,
         num_layers=draw(st.integers(1, 4)),
-        bidirectional=draw(st.booleans()),
+        direction=draw(st.sampled_from(("left_to_right", "concat"))),
         bias=draw(st.sampled_from(["none", "both"])),
         skip_input=skip,
     )
@@ -65,7 +65,7 @@ def random_config(rng):
         input_size=hidden if skip else rng.randint(1, 300),
         hidden_size=hidden,
         num_layers=rng.randint(1, 6),
-        bidirectional=rng.random() < 0.5,
+        direction="concat" if rng.random() < 0.5 else "left_to_right",
         bias="both" if rng.random() < 0.7 else "none",
         skip_input=skip,
     )
@@ -126,7 +126,7 @@ def test_worked_example_unidirectional_lstm():
 
 
 def test_worked_example_bidirectional_gru():
-    config = RNNConfig("gru", 3, 4, num_layers=2, bidirectional=True)
+    config = RNNConfig("gru", 3, 4, num_layers=2, direction="concat")
     assert MIOPEN.size(config) == 552
     matrices = {
         0: [0, 12, 24, 72, 88, 104],
@@ -154,7 +154,7 @@ def test_worked_example_skip_lstm():
 
 
 def test_worked_example_skip_bidirectional_gru():
-    config = RNNConfig("gru", 4, 4, num_layers=2, bidirectional=True, skip_input=True)
+    config = RNNConfig("gru", 4, 4, num_layers=2, direction="concat", skip_input=True)
     assert MIOPEN.size(config) == 480
     matrices = {
         0: [None, None, None, 0, 16, 32],
@@ -174,7 +174,7 @@ def test_worked_example_skip_bidirectional_gru():
 
 def test_cudnn_line_gives_whole_directions_in_turn():
     """W before R within a direction, all of a direction before the next, biases at the end."""
-    config = RNNConfig("gru", 3, 2, num_layers=2, bidirectional=True)
+    config = RNNConfig("gru", 3, 2, num_layers=2, direction="concat")
     expected = 0
     for kind in ("matrix", "bias"):
         for where in coordinates(config):  # the loop order is cuDNN's
@@ -192,7 +192,7 @@ def test_miopen_and_cudnn_nest_identically_only_in_one_direction(config):
         for where in coordinates(config)
     )
     one_matrix = config.num_layers == 1 and config.skip_input
-    assert same == (not config.bidirectional or one_matrix)
+    assert same == (config.num_directions == 1 or one_matrix)
 
 
 @pytest.mark.parametrize("name", LAYOUTS)
@@ -233,18 +233,18 @@ def test_block_places_the_same_elements_as_its_gates(name, config):
         if matrix is None:
             assert block.offset is None
         else:
-            assert matrix.offset == block.offset + gate * block.gate_stride
+            assert matrix.offset == block.offset + gate * config.hidden_size * block.out_stride
             assert matrix.strides == (block.out_stride, block.in_stride)
         if bias is None:
             assert block.bias_offset is None
         else:
-            assert bias.offset == block.bias_offset + gate * block.bias_gate_stride
+            assert bias.offset == block.bias_offset + gate * config.hidden_size
 
 
 def test_in_gate_out_is_one_dense_array():
     config = RNNConfig("lstm", 3, 5, bias="none")
     block = IN_FIRST.block(config, 0, 0, 0)
-    assert block == (0, 5, 1, 20, None, 5)  # (in, gate, out) = (3, 4, 5)
+    assert block == (0, 1, 20, None)  # (in, gate, out) = (3, 4, 5)
 
 
 @pytest.mark.parametrize(
@@ -263,7 +263,7 @@ def test_D1_order_says_where_each_gate_of_the_cell_is(layout, cell, order):
 
 def test_absurd_shapes_are_exact_and_allocate_nothing():
     size = 10**12 + 7
-    config = RNNConfig("gru", size, size, num_layers=10**6, bidirectional=True)
+    config = RNNConfig("gru", size, size, num_layers=10**6, direction="concat")
     last = MIOPEN.bias(config, 10**6 - 1, 1, 1, 2)
     assert last.offset + size == MIOPEN.size(config)
     features = 2 * size + (10**6 - 1) * 3 * size
@@ -279,6 +279,7 @@ def test_no_layers_means_no_elements():
     [
         {"weights": "layer role direction gate out"},
         {"weights": "layer role gate direction out in"},
+        {"weights": "layer role direction out gate in"},
         {"biases": "layer role direction out gate"},
         {"gates": {"lstm": "i f o"}},
     ],

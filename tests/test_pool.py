@@ -23,7 +23,7 @@ from miopy.backends import host
 from miopy.core.config import RNNConfig
 from miopy.errors import BadParam
 
-CONFIG = RNNConfig("lstm", 40, 48, 2, True)
+CONFIG = RNNConfig("lstm", 40, 48, 2, "concat")
 BATCH_SIZES = tuple(range(20, 0, -1))
 LONG = RNNConfig("lstm", 512, 512)
 

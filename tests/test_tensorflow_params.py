@@ -110,7 +110,7 @@ def test_canonical_form_commutes_with_the_formats_of_weights(config):
 @pytest.mark.parametrize("source", ["torch", "keras", "onnx"])
 def test_weights_of_other_formats_run_as_in_cudnn(source, bidirectional):
     """Another format's GRU, converted, gives what `tensorflow_lists` gives through the op."""
-    config = RNNConfig("gru", 3, 4, 2, bidirectional)
+    config = RNNConfig("gru", 3, 4, 2, "concat" if bidirectional else "left_to_right")
     arrays, attributes = random_arrays(source, config), attributes_of(source, config)
     flat, there = convert(arrays, config, source=source, target="tensorflow", attributes=attributes)
     lists, _ = convert(
@@ -125,7 +125,7 @@ def test_weights_of_other_formats_run_as_in_cudnn(source, bidirectional):
 
 
 def test_parts_have_tensorflows_shapes():
-    config = RNNConfig("lstm", 5, 4, 2, True, projection_size=3)
+    config = RNNConfig("lstm", 5, 4, 2, "concat", projection_size=3)
     weights, biases = to_canonical(config, np.zeros(720, np.float32))
     block = [*[(4, 5)] * 4, *[(4, 3)] * 4, (3, 4)]
     above = [*[(4, 6)] * 4, *[(4, 3)] * 4, (3, 4)]

@@ -174,7 +174,7 @@ def test_keras_becomes_cudnn_as_tensorflow_does_it(cell, order):
 
 @pytest.mark.parametrize("cell, order", [("lstm", [0, 3, 1, 2]), ("gru", [1, 0, 2])])
 def test_onnx_is_torch_with_gates_in_another_order_and_directions_stacked(cell, order):
-    config = RNNConfig(cell, 3, 4, num_layers=2, bidirectional=True)
+    config = RNNConfig(cell, 3, 4, num_layers=2, direction="concat")
     arrays = random_arrays("torch", config)
     got, _ = convert(arrays, config, source="torch", target="onnx")
 
@@ -197,7 +197,7 @@ def test_onnx_is_torch_with_gates_in_another_order_and_directions_stacked(cell, 
     "cell, ids, projection_size", [("tanh", 2, 0), ("gru", 6, 0), ("lstm", 8, 0), ("lstm", 8, 2)]
 )
 def test_tensorflow_lists_are_its_params_cut_in_order(cell, ids, projection_size):
-    config = RNNConfig(cell, 3, 4, 2, True, projection_size=projection_size)
+    config = RNNConfig(cell, 3, 4, 2, "concat", projection_size=projection_size)
     params = random_arrays("tensorflow", config)
     lists, _ = convert(params, config, source="tensorflow", target="tensorflow_lists")
     for kind, count in (("weights", ids + bool(projection_size)), ("biases", ids)):

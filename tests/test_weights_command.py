@@ -15,7 +15,7 @@ from miopy.weights import FORMATS, convert, read, write
 from miopy.weights import description as descriptions
 from miopy.weights.parameters import keys
 
-LSTM = RNNConfig("lstm", 3, 4, num_layers=2, bidirectional=True)
+LSTM = RNNConfig("lstm", 3, 4, num_layers=2, direction="concat")
 GRU = RNNConfig("gru", 3, 4)
 
 
@@ -148,7 +148,7 @@ def test_the_table_has_a_row_for_every_parameter(capsys):
 
 def test_the_rows_of_the_table_lead_to_the_elements():
     """As a reader would use it: first element, shape and strides."""
-    config = RNNConfig("gru", 3, 4, bidirectional=True)
+    config = RNNConfig("gru", 3, 4, direction="concat")
     arrays = packed("onnx", config)
     named = packed("canonical", config)
     for name, first, count, shape, strides, *where in descriptions.rows("onnx", config):
@@ -209,7 +209,7 @@ def test_the_tracks_of_a_flat_buffer_change_where_its_nesting_says(
 ):
     from miopy.weights.picture import draw
 
-    config = RNNConfig("lstm", 8, 8, bidirectional=True, bias="none")
+    config = RNNConfig("lstm", 8, 8, direction="concat", bias="none")
     draw(tmp_path / "map.svg", format, config)
     found = labels(tmp_path / "map.svg")
     assert [label for label in found if label in ("forward", "reverse")] == directions
@@ -219,7 +219,7 @@ def test_the_tracks_of_a_flat_buffer_change_where_its_nesting_says(
 def test_an_array_of_both_directions_and_roles_names_them(tmp_path):
     from miopy.weights.picture import draw
 
-    draw(tmp_path / "map.svg", "onnx", RNNConfig("gru", 3, 4, bidirectional=True))
+    draw(tmp_path / "map.svg", "onnx", RNNConfig("gru", 3, 4, direction="concat"))
     found = labels(tmp_path / "map.svg")
     for label in ("z, fwd", "n, rev", "r, in, fwd", "z, rec, rev", "layer0.B  2 x 24"):
         assert label in found

@@ -173,9 +173,9 @@ def test_an_attribute_of_another_function_is_refused(format, config, attributes,
     assert words in said
 
 
-@pytest.mark.parametrize("bidirectional", [False, True])
-def test_activations_may_be_listed_for_every_direction(bidirectional):
-    config = replace(LSTM, bidirectional=bidirectional)
+@pytest.mark.parametrize("direction", ["left_to_right", "concat"])
+def test_activations_may_be_listed_for_every_direction(direction):
+    config = replace(LSTM, direction=direction)
     activations = ["Sigmoid", "Tanh", "Tanh"] * config.num_directions
     arrays = random_arrays("onnx", config)
     unpack("onnx", arrays, config, attributes={"activations": activations})
@@ -243,7 +243,7 @@ def test_what_arrays_do_not_tell_must_be_given():
 @pytest.mark.parametrize(
     "known",
     [
-        *({"cell": "gru"}, {"hidden_size": 5}, {"num_layers": 2}, {"bidirectional": True}),
+        *({"cell": "gru"}, {"hidden_size": 5}, {"num_layers": 2}, {"direction": "concat"}),
         *({"bias": "none"}, {"projection_size": 2}, {"input_size": 4}),
     ],
 )

@@ -91,7 +91,7 @@ def ways():
 
 @pytest.mark.parametrize("source, format, target, cell", list(ways()))
 def test_a_detour_leads_to_the_same_bits(source, format, target, cell):
-    config = RNNConfig(cell, 3, 4, 2, True)
+    config = RNNConfig(cell, 3, 4, 2, "concat")
     arrays = random_arrays(source, config)
     straight, _ = convert(arrays, config, source=source, target=target)
     between, there = convert(arrays, config, source=source, target=format)

@@ -10,8 +10,9 @@ from bench_jobs import Miopy, Network
 from miopy.core import sequence as sequences
 from miopy.core.backward_data import backward_data
 from miopy.core.backward_weights import backward_weights
-from miopy.core.config import RNNConfig
+from miopy.core.config import CONCAT, LEFT_TO_RIGHT, RNNConfig
 from miopy.core.forward import Rows, forward
+from miopy.core.placement import InBuffer
 from miopy.core.plan import plan
 from miopy.layouts import MIOPEN
 
@@ -32,8 +33,8 @@ class Core(Miopy):
     def __init__(self, network: Network, data: dict[str, np.ndarray], arrays: Any = np) -> None:
         shape = network.shape
         self.network, self.shape, self.backend = network, shape, network.handle.backend
-        bidirectional = shape.num_directions == 2
-        size = shape.cell, shape.features, shape.hidden_size, shape.num_layers, bidirectional
+        direction = CONCAT if shape.num_directions == 2 else LEFT_TO_RIGHT
+        size = shape.cell, shape.features, shape.hidden_size, shape.num_layers, direction
         config = RNNConfig(*size, dtype="bfloat16")
         self.sequence = sequences.from_batch_sizes((shape.batch,) * shape.seq_len, shape.batch)
         self.plan = plan(config, self.sequence.rows, training=True)
@@ -55,10 +56,10 @@ class Core(Miopy):
 
     def _run_forward(self, plan: Any, reserve: int | None) -> None:
         forward(
-            *(plan, self.backend, MIOPEN, self.sequence),
+            *(plan, self.backend, self.sequence),
             x=Rows(self._address("x")),
             y=Rows(self._address("y")),
-            weights=self._address("w"),
+            weights=InBuffer(MIOPEN, self._address("w")),
             reserve=reserve,
             **self._at("hx", "cx", "hy", "cy", "workspace"),
         )
@@ -71,15 +72,20 @@ class Core(Miopy):
 
     def step(self) -> None:
         self.forward()
-        common = self.plan, self.backend, MIOPEN, self.sequence
+        common = self.plan, self.backend, self.sequence
         backward_data(
             *common,
             dy=Rows(self._address("dy")),
             dx=Rows(self._address("dx")),
-            weights=self._address("w"),
+            weights=InBuffer(MIOPEN, self._address("w")),
             dhy=None,
             dcy=None,
             **self._at("hx", "cx", "dhx", "dcx", "workspace", "reserve"),
         )
         x = Rows(self._address("x"))
-        backward_weights(*common, x=x, **self._at("hx", "dw", "workspace", "reserve"))
+        backward_weights(
+            *common,
+            x=x,
+            dw=InBuffer(MIOPEN, self._address("dw")),
+            **self._at("hx", "workspace", "reserve"),
+        )

@@ -276,7 +276,7 @@ def gates_text() -> str:
 
 def block_names(layout: Layout) -> str:
     """Names of the blocks of a network with two layers and two directions, in their order."""
-    config = RNNConfig("lstm", 3, 4, num_layers=2, bidirectional=True)
+    config = RNNConfig("lstm", 3, 4, num_layers=2, direction="concat")
     places = {}
     for layer, direction, role in itertools.product(range(2), range(2), (INPUT, RECURRENT)):
         block = layout.block(config, layer, direction, role)

@@ -159,14 +159,17 @@ class CudaBackend:
         *,
         accumulate: bool = False,
     ) -> None:
-        _, columns, depth = shape
-        check_extents("shape", *shape, a.row, a.column, b.row, b.column, c.row)
+        rows, columns, depth = shape
+        check_extents("shape", *shape, a.row, a.column, b.row, b.column, c.row, c.column)
         with self._stream:
             if b.index is not None:
                 itemsize = DTYPES[dtype].itemsize
-                (rows,) = self._stream.regions(depth * columns * itemsize)
-                self._elementwise.gather(rows, b, depth, columns * itemsize, itemsize)
-                b = Matrix(rows, columns)
+                (gathered,) = self._stream.regions(depth * columns * itemsize)
+                self._elementwise.gather(gathered, b, depth, columns * itemsize, itemsize)
+                b = Matrix(gathered, columns)
+            if c.column != 1:  # c' = b' a'
+                c, a, b = _transposed(c), _transposed(b), _transposed(a)
+                shape = columns, rows, depth
             call = ffi.new("product *")
             call.type = call.c_type = STORAGE[dtype]
             call.accumulate = accumulate
@@ -175,6 +178,10 @@ class CudaBackend:
             call.b, call.b_row, call.b_column = pointer(b.address), b.row, b.column
             call.c, call.c_row = pointer(c.address), c.row
             check(lib.multiply(self._stream.calls, call))
+
+
+def _transposed(matrix: Matrix) -> Matrix:
+    return Matrix(matrix.address, matrix.column, matrix.row)
 
 
 def check_extents(argument: str, *extents: int) -> None:

@@ -79,7 +79,11 @@ def build() -> str:
 
 def has_own_kernels(layer: Layer) -> bool:
     """Whether the host's kernels run a layer; the stepwise composition runs every other."""
-    return layer.projection is None and layer.config.record.is_plain
+    return (
+        layer.projection is None
+        and layer.config.record.is_plain
+        and layer.config.initial_size == layer.config.state_size
+    )
 
 
 class HostBackend:
@@ -142,24 +146,25 @@ class HostBackend:
             return ffi.NULL
         return ffi.cast("int64_t *", array.ctypes.data)
 
-    def _fill_layer(self, target: Any, layer: Layer, weights: int) -> None:
+    def _fill_layer(self, target: Any, layer: Layer) -> None:
         config, sequence = layer.config, layer.sequence
         target.cell = CELL_NUMBER[config.cell]
         target.storage = STORAGE[config.dtype]
-        target.reverse = layer.direction
+        target.reverse = layer.reverse
         target.steps, target.rows, target.batch = sequence.steps, sequence.rows, sequence.batch
         target.input_size, target.hidden_size = layer.input_size, config.hidden_size
         target.batch_sizes = self._indices(sequence.batch_sizes_array)
         target.offsets = self._indices(sequence.offsets)
         target.order = self._indices(sequence.order_array)
-        target.weights = self._pointer(weights)
-        for role, block in (("input", layer.input), ("recurrent", layer.recurrent)):
-            setattr(target, role, -1 if block.offset is None else block.offset)
-            setattr(target, f"{role}_gate", block.gate_stride)
-            setattr(target, f"{role}_out", block.out_stride)
-            setattr(target, f"{role}_in", block.in_stride)
-            setattr(target, f"{role}_bias", -1 if block.bias_offset is None else block.bias_offset)
-        target.bias_gate = layer.input.bias_gate_stride
+        for role, matrix in (("input", layer.input), ("recurrent", layer.recurrent)):
+            if matrix is not None:
+                setattr(target, role, self._pointer(matrix.address))
+                setattr(target, f"{role}_out", matrix.row)
+                setattr(target, f"{role}_in", matrix.column)
+        for gate, bias in enumerate(layer.input_biases):
+            target.input_bias[gate] = self._pointer(bias)
+        for gate, bias in enumerate(layer.recurrent_biases):
+            target.recurrent_bias[gate] = self._pointer(bias)
         for gate, position in enumerate(layer.position):
             target.position[gate] = position
         target.idle_keeps_state = config.idle_keeps_state
@@ -184,7 +189,6 @@ class HostBackend:
         self,
         layer: Layer,
         *,
-        weights: int,
         x: Matrix,
         hx: int | None,
         cx: int | None,
@@ -197,7 +201,7 @@ class HostBackend:
         **unused: None,
     ) -> None:
         call = ffi.new("forward_pass *")
-        self._fill_layer(call.layer, layer, weights)
+        self._fill_layer(call.layer, layer)
         call.x, call.x_row = self._pointer(x.address), x.row
         call.hx, call.cx = self._pointer(hx), self._pointer(cx)
         call.output, call.output_row = self._pointer(output.address), output.row
@@ -211,7 +215,6 @@ class HostBackend:
         self,
         layer: Layer,
         *,
-        weights: int,
         dy: Matrix,
         mask: Matrix | None,
         scale: float,
@@ -228,7 +231,7 @@ class HostBackend:
         **unused: None,
     ) -> None:
         call = ffi.new("backward_pass *")
-        self._fill_layer(call.layer, layer, weights)
+        self._fill_layer(call.layer, layer)
         call.dy, call.dy_row = self._pointer(dy.address), dy.row
         if mask is not None:
             call.mask = ffi.cast("uint8_t *", mask.address)
@@ -254,13 +257,22 @@ class HostBackend:
         call = ffi.new("gemm_call *")
         call.storage = call.c_storage = STORAGE[dtype]
         call.accumulate = accumulate
-        call.M, call.N, call.K = shape
-        call.a, call.a_row, call.a_column = self._pointer(a.address), a.row, a.column
-        call.b, call.b_row, call.b_column = self._pointer(b.address), b.row, b.column
-        call.b_other, call.b_other_row = self._pointer(b.other), b.other_row
-        call.index = self._indices(b.index)
-        call.c, call.c_row = self._pointer(c.address), c.row
+        call.K = shape[2]
+        call.c = self._pointer(c.address)
+        if c.column == 1:
+            left, right = call.a, call.b
+            call.M, call.N, call.c_row = shape[0], shape[1], c.row
+        else:  # c' = b' a'
+            left, right = call.b, call.a
+            call.N, call.M, call.c_row = shape[0], shape[1], c.column
+        self._fill_operand(left, a, a.row, a.column)
+        self._fill_operand(right, b, b.column, b.row)
         self._run(lib.gemm, lib.gemm_scratch, call)
+
+    def _fill_operand(self, target: Any, matrix: Matrix, across: int, along: int) -> None:
+        target.at, target.other = self._pointer(matrix.address), self._pointer(matrix.other)
+        target.across, target.along, target.other_along = across, along, matrix.other_row
+        target.index = self._indices(matrix.index)
 
     def _run(self, function: Any, scratch_of: Any, call: Any) -> None:
         with self._lock:

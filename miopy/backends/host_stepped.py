@@ -54,8 +54,9 @@ class HostEngine:
     def regions(self, layer: Layer, *nbytes: int) -> list[int]:
         """Behind them is the scratch of the largest product."""
         config = layer.config
-        widths = config.num_gates * config.hidden_size, config.state_size, layer.input_size
-        shape = max(layer.sequence.rows, 1), max(widths), max(widths)
+        widths = config.num_gates * config.hidden_size, config.state_size, config.initial_size
+        largest = max(*widths, layer.input_size)
+        shape = max(layer.sequence.rows, 1), largest, largest
         products = lib.stepped_scratch(self._pool, STORAGE[config.dtype], *shape)
         starts = [0]
         for size in (*nbytes, products):

@@ -47,7 +47,6 @@ def forward(
     engine: Engine,
     layer: Layer,
     *,
-    weights: int,
     x: Matrix,
     hx: int | None,
     cx: int | None,
@@ -61,17 +60,22 @@ def forward(
     attention: int | None = None,
 ) -> None:
     """As `recurrence_forward` of `core.backend`."""
+    config = layer.config
     call = ffi.new("stepped_forward *")
-    kernels = _fill_layer(engine, call.layer, layer, weights, "forward")
+    kernels = _fill_layer(engine, call.layer, layer, "forward")
     call.layer.attention = pointer(attention)
     call.pointwise = pointer(kernels["pointwise_forward"])
-    _fill_weights(call, layer, weights)
+    if layer.input is not None:
+        call.w = pointer(layer.input.address)
+        call.w_out, call.w_in = layer.input.row, layer.input.column
+    call.input_bias[0 : config.num_gates] = [pointer(each) for each in layer.input_biases]
+    call.recurrent_bias[0 : config.num_gates] = [pointer(each) for each in layer.recurrent_biases]
     call.x, call.x_row = pointer(x.address), x.row
     call.hx, call.cx = pointer(hx), pointer(cx)
     call.output, call.output_row = pointer(output.address), output.row
     if y is not None:
         call.y, call.y_row = pointer(y.address), y.row
-    call.hy, call.cy = pointer(hy), pointer(cy if layer.config.record.has_cell_state else None)
+    call.hy, call.cy = pointer(hy), pointer(cy if config.record.has_cell_state else None)
     call.cells, call.saved, call.hidden = pointer(cells), pointer(saved), pointer(hidden)
     _fill_forward_scratch(engine, call, layer)
     engine.run(lib.run_forward, call, layer)
@@ -80,17 +84,17 @@ def forward(
 def _fill_forward_scratch(engine: Engine, call: Any, layer: Layer) -> None:
     config, sequence = layer.config, layer.sequence
     most, real = max(sequence.batch_sizes, default=0), config.real_itemsize
-    hidden_size, state = config.hidden_size, sequence.batch * config.state_size
+    hidden_size, initial = config.hidden_size, sequence.batch * config.initial_size
     row_nbytes = config.num_gates * hidden_size * real
     call.chunk_rows = max(most, min(sequence.rows, AHEAD_NBYTES // max(row_nbytes, 1)))
     has_cell = config.record.has_cell_state
     regions = engine.regions(
         layer,
-        state * real,
+        sequence.batch * max(config.state_size, config.initial_size) * real,
         sequence.batch * hidden_size * real if has_cell else 0,
-        state * config.itemsize if sequence.order else 0,
+        initial * config.itemsize if sequence.order else 0,
         most * hidden_size * config.itemsize if config.has_operand else 0,
-        call.chunk_rows * row_nbytes if layer.input.offset is not None else 0,
+        call.chunk_rows * row_nbytes if layer.input is not None else 0,
         most * row_nbytes,
     )
     call.h, call.c, call.sorted, call.operand = map(pointer, regions[:4])
@@ -99,26 +103,10 @@ def _fill_forward_scratch(engine: Engine, call: Any, layer: Layer) -> None:
         call.c = ffi.NULL
 
 
-def _fill_weights(call: Any, layer: Layer, weights: int) -> None:
-    """Input matrices and biases of all gates."""
-    itemsize, block = layer.config.itemsize, layer.input
-    if block.offset is not None:
-        call.w = pointer(weights + block.offset * itemsize)
-        call.w_out, call.w_in = block.out_stride, block.in_stride
-    for name, offset in (
-        ("input_bias", block.bias_offset),
-        ("recurrent_bias", layer.recurrent.bias_offset),
-    ):
-        if offset is not None:
-            setattr(call, name, pointer(weights + offset * itemsize))
-    call.bias_gate = block.bias_gate_stride
-
-
 def backward(
     engine: Engine,
     layer: Layer,
     *,
-    weights: int,
     dy: Matrix,
     mask: Matrix | None,
     scale: float,
@@ -140,7 +128,7 @@ def backward(
     config, sequence = layer.config, layer.sequence
     has_cell, real = config.record.has_cell_state, config.real_itemsize
     call = ffi.new("stepped_backward *")
-    kernels = _fill_layer(engine, call.layer, layer, weights, "backward")
+    kernels = _fill_layer(engine, call.layer, layer, "backward")
     call.layer.attention = pointer(attention)
     call.pointwise = pointer(kernels["pointwise_backward"])
     call.dy, call.dy_row = pointer(dy.address), dy.row
@@ -160,7 +148,7 @@ def backward(
         layer,
         sequence.batch * config.state_size * real,
         sequence.batch * config.hidden_size * real if has_cell else 0,
-        most * config.state_size * real,
+        most * config.initial_size * real,
         most * config.hidden_size * real if config.has_operand else 0,
     )
     call.dh, call.dc, call.products, call.dhidden = map(pointer, regions)
@@ -169,42 +157,34 @@ def backward(
     engine.run(lib.run_backward, call, layer)
 
 
-def _fill_layer(
-    engine: Engine, target: Any, layer: Layer, weights: int, direction: str
-) -> dict[str, int]:
+def _fill_layer(engine: Engine, target: Any, layer: Layer, pass_name: str) -> dict[str, int]:
     """The part that both passes share; answers the cell's kernels."""
     config, sequence, record = layer.config, layer.sequence, layer.config.record
     kernels = engine.kernels(layer)
     target.storage, target.real = STORAGE[config.dtype], real_number(config)
-    target.reverse, target.gates = layer.direction, config.num_gates
+    target.reverse, target.gates = layer.reverse, config.num_gates
     target.planes, target.saved = record.num_planes, len(record.saved)
     target.idle_keeps_state = config.idle_keeps_state
     target.steps, target.batch = sequence.steps, sequence.batch
     target.input_size, target.hidden_size = layer.input_size, config.hidden_size
-    target.state_size = config.state_size
+    target.state_size, target.initial_size = config.state_size, config.initial_size
     target.batch_sizes = ffi.cast("int64_t *", sequence.batch_sizes_array.ctypes.data)
     target.offsets = ffi.cast("int64_t *", sequence.offsets.ctypes.data)
     target.order = ffi.cast("int64_t *", engine.upload(sequence.order_array))
     target.load_states = pointer(kernels["load_states"])
     target.store_states = pointer(kernels["store_states"])
-    block = layer.recurrent
-    assert block.offset is not None
-    target.u = pointer(weights + block.offset * config.itemsize)
-    target.u_out, target.u_in = block.out_stride, block.in_stride
+    target.u = pointer(layer.recurrent.address)
+    target.u_out, target.u_in = layer.recurrent.row, layer.recurrent.column
     if layer.projection is not None:
-        block = layer.projection
-        assert block.offset is not None
-        target.project = pointer(kernels[f"project_{direction}"])
-        target.matrix = pointer(weights + block.offset * config.itemsize)
-        target.matrix_out, target.matrix_in = block.out_stride, block.in_stride
+        target.project = pointer(kernels[f"project_{pass_name}"])
+        target.matrix = pointer(layer.projection.address)
+        target.matrix_out, target.matrix_in = layer.projection.row, layer.projection.column
     target.late = -1
     if record.late is not None:
         target.late = layer.position[record.gates.index(record.late)]
-        target.operand = pointer(kernels[f"operand_{direction}"])
-    if layer.peepholes is not None:
-        offset = layer.peepholes.bias_offset
-        assert offset is not None
-        target.peepholes = pointer(weights + offset * config.itemsize)
+        target.operand = pointer(kernels[f"operand_{pass_name}"])
+    if layer.peepholes:
+        target.peepholes = pointer(layer.peepholes[0])
     for plane in range(record.num_planes):
         target.position[plane] = layer.position[plane] if plane < config.num_gates else plane
     for number, value in enumerate(config.scalars):

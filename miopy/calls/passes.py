@@ -14,6 +14,7 @@ from ..core import forward
 from ..core.config import RNNConfig
 from ..core.forward import Rows
 from ..core.layout import Layout
+from ..core.placement import InBuffer
 from ..core.plan import Plan, plan
 from ..core.sequence import Sequence
 from . import dropout
@@ -134,12 +135,11 @@ def run_forward(
     forward.forward(
         shapes.plan(training=reserve is not None),
         run.backend,
-        run.layout,
         shapes.sequence,
         x=Rows(x, shapes.x.index),
         hx=hx,
         cx=cx,
-        weights=address,
+        weights=InBuffer(run.layout, address),
         y=Rows(y, shapes.y.index),
         hy=hy,
         cy=cy,
@@ -177,14 +177,13 @@ def run_backward_data(
     data.backward_data(
         shapes.plan(training=True),
         run.backend,
-        run.layout,
         shapes.sequence,
         dy=Rows(dy, shapes.y.index),
         dhy=dhy,
         dcy=dcy,
         hx=hx,
         cx=cx,
-        weights=address,
+        weights=InBuffer(run.layout, address),
         dx=Rows(dx, shapes.x.index),
         dhx=dhx,
         dcx=dcx,
@@ -214,11 +213,10 @@ def run_backward_weights(
     weights.backward_weights(
         shapes.plan(training=True),
         run.backend,
-        run.layout,
         shapes.sequence,
         x=Rows(x, shapes.x.index),
         hx=hx,
-        dw=address,
+        dw=InBuffer(run.layout, address),
         workspace=work,
         reserve=space,
         accumulate=accumulate,

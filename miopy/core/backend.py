@@ -10,8 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from .config import RNNConfig
-from .layout import Block
+from ..errors import BadParam
+from .config import RIGHT_TO_LEFT, RNNConfig
 from .sequence import Sequence
 
 
@@ -31,6 +31,10 @@ class Matrix:
     other_row: int = 0
 
 
+# Addresses of vectors (H,), None for one that there is not.
+Vectors = tuple[int | None, ...]
+
+
 @dataclass(frozen=True)
 class Strided:
     """A tensor in device memory, of lengths given beside it: 1 to 5 dimensions."""
@@ -41,12 +45,14 @@ class Strided:
 
 @dataclass(frozen=True)
 class Layer:
-    """One layer in one direction, over one set of sequences.
+    """One layer in one direction, over one set of sequences, and where its parameters are.
 
-    input, recurrent   where the layout keeps the matrices and biases of all gates
-    position           where the layout keeps each gate of the cell, in the cell's order
-    projection         where the layout keeps the projection; None without one
-    peepholes          where the layout keeps the peepholes; None without any
+    position           where among the rows of matrices each gate of the cell is
+    input, recurrent   matrices of all gates, (G * H, I) and (G * H, initial_size); input is None
+                       where x is added instead
+    input_biases, recurrent_biases   of each gate of the cell
+    projection         (P, H); None without one
+    peepholes          of the cell, one behind the other in memory
     is_replayed        whether a device should replay the steps as a graph when a call repeats
     """
 
@@ -54,17 +60,31 @@ class Layer:
     sequence: Sequence
     layer: int
     direction: int
-    input: Block
-    recurrent: Block
     position: tuple[int, ...]
-    projection: Block | None = None
-    peepholes: Block | None = None
+    input: Matrix | None
+    recurrent: Matrix
+    input_biases: Vectors
+    recurrent_biases: Vectors
+    projection: Matrix | None = None
+    peepholes: Vectors = ()
     is_replayed: bool = False
+
+    def __post_init__(self) -> None:
+        config = self.config
+        if self.sequence.steps > 1 and config.initial_size != config.state_size:
+            rule = "must be 0 for sequences of more than one step"
+            raise BadParam("recurrent_size", rule, config.recurrent_size)
 
     @property
     def input_size(self) -> int:
         """Features of the layer's input, also where they are added instead of multiplied."""
-        return self.config.output_size if self.layer else self.config.input_size
+        config = self.config
+        return config.layer_input_size(self.layer) if self.layer else config.input_size
+
+    @property
+    def reverse(self) -> bool:
+        """Whether it runs from the last step to the first."""
+        return self.direction == 1 or self.config.direction == RIGHT_TO_LEFT
 
 
 class Backend(Protocol):
@@ -114,7 +134,6 @@ class Backend(Protocol):
         self,
         layer: Layer,
         *,
-        weights: int,
         x: Matrix,
         hx: int | None,
         cx: int | None,
@@ -127,10 +146,11 @@ class Backend(Protocol):
         hidden: int | None = None,
         attention: int | None = None,
     ) -> None:
-        """Run a layer in one direction over the whole sequence. S is P with a projection, else H.
+        """Run a layer in one direction over the whole sequence. S is P with a projection, else H;
+        S' is the config's initial_size.
 
         x        (T, I)     the layer's input
-        hx, cx   (N, S), (N, H)  initial states of this layer and direction; None means zeros
+        hx, cx   (N, S'), (N, H)  initial states of this layer and direction; None means zeros
         output   (T, S)     written; y, if not None, is written alike
         hy, cy   (N, S), (N, H)  written unless None; of sequences of length zero see the config
         cells    (T, H)     cell states in the real type, for backward; None in inference
@@ -144,7 +164,6 @@ class Backend(Protocol):
         self,
         layer: Layer,
         *,
-        weights: int,
         dy: Matrix,
         mask: Matrix | None,
         scale: float,
@@ -169,7 +188,7 @@ class Backend(Protocol):
                               dprojected is written
         mask       (T, S)     bytes; dy counts mask * scale times. None: once
         dhy, dcy   (N, S), (N, H)  gradients of the final states; None means zeros
-        dhx, dcx   (N, S), (N, H)  written unless None
+        dhx, dcx   (N, S'), (N, H)  written unless None
         dgates     (T, planes, H)  written: the gates' planes in layout order, then input planes
         dprojected (T, S)     written with a projection: the whole gradient of the output
         """
@@ -184,7 +203,7 @@ class Backend(Protocol):
         *,
         accumulate: bool = False,
     ) -> None:
-        """c = a b, or c += a b, with shape (M, N, K). Columns of c are adjacent."""
+        """c = a b, or c += a b, with shape (M, N, K). Rows or columns of c are adjacent."""
 
     def column_sums(
         self,

@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .backend import Backend, Layer, Matrix
-from .config import DTYPES, RNNConfig
-from .forward import Rows, c_address, columns, h_address, layer_of, packed_attention, reserved
-from .layout import Block, Layout
+from .config import DTYPES, SUM, RNNConfig
+from .forward import Rows, columns, layer_of, packed_attention, reserved, state_address
+from .placement import Placement
 from .plan import Plan
 from .sequence import Sequence
 
@@ -45,13 +45,15 @@ class Gradients:
         return self.dprojected(layer, direction) or self.dgates(layer, direction)
 
 
+def input_plane(config: RNNConfig, position: tuple[int, ...], gate: int) -> int:
+    """Where in dgates the input plane of a gate of the cell is."""
+    plane = config.record.input_plane(gate)
+    return plane if plane >= config.num_gates else position[gate]
+
+
 def input_runs(config: RNNConfig, position: tuple[int, ...]) -> list[tuple[int, int, int]]:
     """Gates whose input planes are adjacent: (first gate in layout order, plane, how many)."""
-    cell = config.record
-    planes = [0] * config.num_gates
-    for gate, at in enumerate(position):
-        plane = cell.input_plane(gate)
-        planes[at] = plane if plane >= config.num_gates else at
+    planes = [input_plane(config, position, position.index(at)) for at in range(config.num_gates)]
     runs: list[tuple[int, int, int]] = []
     for at, plane in enumerate(planes):
         if runs and plane == runs[-1][1] + runs[-1][2]:
@@ -64,15 +66,14 @@ def input_runs(config: RNNConfig, position: tuple[int, ...]) -> list[tuple[int, 
 def backward_data(
     plan: Plan,
     backend: Backend,
-    layout: Layout,
     sequence: Sequence,
     *,
+    weights: Placement,
     dy: Rows,
     dhy: int | None,
     dcy: int | None,
     hx: int | None,
     cx: int | None,
-    weights: int,
     dx: Rows,
     dhx: int | None,
     dcx: int | None,
@@ -84,11 +85,11 @@ def backward_data(
 ) -> None:
     """Gradients of x, hx and cx from those of y, hy and cy.
 
-    dy           (T, D*S)     read
+    dy           as y of forward, read
     dhy, dcy     (L*D, N, S), (L*D, N, H)  None means zeros
-    hx, cx       as dhy, dcy  as forward got them
+    hx, cx       as forward got them
     dx           (T, I)       overwritten; rows of a padded dx that hold no step stay untouched
-    dhx, dcx     as dhy, dcy  overwritten unless None
+    dhx, dcx     as hx, cx    overwritten unless None
     workspace    plan.workspace.nbytes; holds dgates afterwards
     reserve      as forward left it; only read, unless the plan keeps dgates there
     scale        1 / (1 - p) of the inter-layer dropout, in storage precision
@@ -106,30 +107,31 @@ def backward_data(
     taken = packed_attention(plan, backend, attention, workspace)
     for layer in reversed(range(config.num_layers)):
         for direction in range(config.num_directions):
-            run = layer_of(plan, layout, sequence, layer, direction)
-            index = layer * config.num_directions + direction
+            run = layer_of(plan, weights, sequence, layer, direction)
             is_top = layer == config.num_layers - 1
             backend.recurrence_backward(
                 run,
-                weights=weights,
-                dy=columns(config, top, direction) if is_top else left.output(layer, direction),
+                dy=_top(config, top, direction) if is_top else left.output(layer, direction),
                 mask=None if is_top else _mask(plan, reserve, layer, direction),
                 scale=scale,
-                hx=h_address(config, sequence, hx, index),
-                cx=c_address(config, sequence, cx, index),
+                hx=state_address(run, hx, config.initial_size),
+                cx=state_address(run, cx, config.hidden_size),
                 output=columns(config, plan.reserve.address(reserve, "outputs", layer), direction),
                 cells=reserved(plan, reserve, "cells", layer, direction),
                 saved=reserved(plan, reserve, "saved", layer, direction),
                 hidden=reserved(plan, reserve, "hidden", layer, direction),
                 attention=taken,
-                dhy=h_address(config, sequence, dhy, index),
-                dcy=c_address(config, sequence, dcy, index),
-                dhx=h_address(config, sequence, dhx, index),
-                dcx=c_address(config, sequence, dcx, index),
+                dhy=state_address(run, dhy, config.state_size),
+                dcy=state_address(run, dcy, config.hidden_size),
+                dhx=state_address(run, dhx, config.initial_size),
+                dcx=state_address(run, dcx, config.hidden_size),
                 dgates=left.dgates(layer, direction),
                 dprojected=left.dprojected(layer, direction),
             )
-        _input_gradient(backend, layout, sequence, weights, left, layer, packed_dx)
+            if layer or not config.skip_input:
+                _input_gradient(backend, run, left, packed_dx)
+    if config.skip_input and config.num_layers:
+        _skip_gradient(backend, weights.order(config), left, packed_dx)
     if dx.index is not None:
         backend.scatter_rows(dx.address, packed_dx, dx.index, config.input_size * config.itemsize)
     if dattention is not None:
@@ -155,84 +157,74 @@ def _attention_gradient(backend: Backend, left: Gradients, dattention: Rows) -> 
         backend.scatter_rows(dattention.address, packed, dattention.index, config.itemsize)
 
 
+def _top(config: RNNConfig, dy: int, direction: int) -> Matrix:
+    """The part of dy that a direction gets; of a sum, all."""
+    if config.direction == SUM:
+        return Matrix(dy, config.state_size)
+    return columns(config, dy, direction)
+
+
 def _mask(plan: Plan, reserve: int, layer: int, direction: int) -> Matrix | None:
     """The dropout mask of a direction's half of a layer's output, one byte per element."""
     config = plan.config
     if "mask" not in plan.reserve.regions:
         return None
     base = plan.reserve.address(reserve, "mask", layer)
-    return Matrix(base + direction * config.state_size, config.output_size)
+    return Matrix(base + direction * config.state_size, config.layer_output_size)
 
 
-def _input_gradient(
-    backend: Backend,
-    layout: Layout,
-    sequence: Sequence,
-    weights: int,
-    left: Gradients,
-    layer: int,
-    dx: int,
-) -> None:
-    """The gradient of a layer's input: of x, or of the output of the layer below."""
-    plan, config = left.plan, left.plan.config
-    if layer == 0 and config.skip_input:
-        _skip_gradient(backend, layout, left, dx)
+def _input_gradient(backend: Backend, run: Layer, left: Gradients, dx: int) -> None:
+    """The gradient of what a layer reads: of x, or of the output of the layer below, which both
+    directions add to unless each has its own."""
+    config, direction = run.config, run.direction
+    if run.layer == 0:
+        target = Matrix(dx, config.input_size)
+        _times_weights(backend, run, left, target, 0, config.input_size, direction > 0)
         return
-    for direction in range(config.num_directions):
-        run = layer_of(plan, layout, sequence, layer, direction)
-        dgates = left.dgates(layer, direction)
-        if layer == 0:
-            target = Matrix(dx, config.input_size)
-            _times_weights(plan, backend, run, weights, dgates, target, 0, config.input_size)
-            continue
-        for below in range(config.num_directions):
-            target, count = left.output(layer - 1, below), config.state_size
-            _times_weights(plan, backend, run, weights, dgates, target, below * count, count)
+    below = [direction] if config.independent else range(config.num_directions)
+    adds = direction > 0 and not config.independent
+    for part, source in enumerate(below):
+        target, count = left.output(run.layer - 1, source), config.state_size
+        _times_weights(backend, run, left, target, part * count, count, adds)
 
 
 def _times_weights(
-    plan: Plan,
     backend: Backend,
     run: Layer,
-    weights: int,
-    dgates: Matrix,
+    left: Gradients,
     target: Matrix,
     first: int,
     count: int,
+    accumulate: bool,
 ) -> None:
-    """target (T, count) += dgates times columns [first, first + count) of the input matrices.
-
-    Direction 0 overwrites, the others add to it.
-    """
-    config, block = plan.config, run.input
-    accumulate = run.direction > 0
+    """target (T, count) = dgates times columns [first, first + count) of the input matrices; +=
+    with `accumulate`."""
+    config, dgates = run.config, left.dgates(run.layer, run.direction)
+    assert run.input is not None
     for gate, plane, gates in input_runs(config, run.position):
-        depth = gates * config.hidden_size
         backend.gemm(
             config.dtype,
             target,
             Matrix(dgates.address + plane * config.hidden_size * config.itemsize, dgates.row),
-            gate_rows(config, block, weights, gate, first),
-            (plan.rows, count, depth),
+            gate_rows(config, run.input, gate, first),
+            (left.plan.rows, count, gates * config.hidden_size),
             accumulate=accumulate,
         )
         accumulate = True
 
 
-def gate_rows(config: RNNConfig, block: Block, base: int, gate: int, column: int = 0) -> Matrix:
+def gate_rows(config: RNNConfig, matrix: Matrix, gate: int, column: int = 0) -> Matrix:
     """The matrices from layout gate `gate` on, one row per output unit, from a column on."""
-    assert block.offset is not None
-    offset = block.offset + gate * block.gate_stride + column * block.in_stride
-    return Matrix(base + offset * config.itemsize, block.out_stride, block.in_stride)
+    offset = gate * config.hidden_size * matrix.row + column * matrix.column
+    return Matrix(matrix.address + offset * config.itemsize, matrix.row, matrix.column)
 
 
-def _skip_gradient(backend: Backend, layout: Layout, left: Gradients, dx: int) -> None:
+def _skip_gradient(backend: Backend, position: tuple[int, ...], left: Gradients, dx: int) -> None:
     """x was added to every gate of both directions, so its gradient is the sum of theirs."""
     config = left.plan.config
     width = config.record.num_planes * config.hidden_size
     planes = []
     for direction in range(config.num_directions):
-        position = layout.order(config)
         for _, plane, count in input_runs(config, position):
             planes += [direction * width + (plane + i) * config.hidden_size for i in range(count)]
     rows, target = left.plan.rows, Matrix(dx, config.input_size)

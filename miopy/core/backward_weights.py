@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from .backend import Backend, Layer, Matrix
-from .backward_data import Gradients, gate_rows, input_runs
+from .backend import Backend, Layer, Matrix, Vectors
+from .backward_data import Gradients, gate_rows, input_plane, input_runs
 from .config import RNNConfig
-from .forward import Rows, columns, h_address, layer_of, reserved
-from .layout import Block, Layout
+from .forward import Rows, columns, layer_input, layer_of, reserved, state_address
+from .placement import Placement
 from .plan import Plan
 from .sequence import Sequence
 
@@ -16,20 +17,19 @@ from .sequence import Sequence
 def backward_weights(
     plan: Plan,
     backend: Backend,
-    layout: Layout,
     sequence: Sequence,
     *,
+    dw: Placement,
     x: Rows,
     hx: int | None,
-    dw: int,
     workspace: int,
     reserve: int,
     accumulate: bool = False,
 ) -> None:
-    """The gradients of all parameters: dw, laid out as the weights, is overwritten or added to.
+    """The gradients of all parameters, overwritten or added to.
 
-    x            (T, I)       as forward got it
-    hx           (L*D, N, S)  as forward got it; None means zeros
+    dw           where they go; gates are in the order of the weights
+    x, hx        as forward got them; None means zeros
     workspace    as backward data left it, if the plan keeps dgates there; else any
     reserve      as the passes before left it; only read
     """
@@ -41,26 +41,22 @@ def backward_weights(
     for layer in range(config.num_layers):
         outputs = plan.reserve.address(reserve, "outputs", layer)
         for direction in range(config.num_directions):
-            run = layer_of(plan, layout, sequence, layer, direction)
-            index = layer * config.num_directions + direction
+            run = layer_of(plan, dw, sequence, layer, direction)
             states = columns(config, outputs, direction)
             before = Matrix(
                 states.address,
                 states.row,
-                index=sequence.previous_rows[direction],
-                other=h_address(config, sequence, hx, index),
-                other_row=config.state_size,
+                index=sequence.previous_rows[run.reverse],
+                other=state_address(run, hx, config.initial_size),
+                other_row=config.initial_size,
             )
-            sums = Sums(backend, run, left.dgates(layer, direction), dw, plan.rows, accumulate)
+            sums = Sums(backend, run, left.dgates(layer, direction), plan.rows, accumulate)
             hidden = reserved(plan, reserve, "hidden", layer, direction) or 0
             sums.recurrent_matrices(before, hidden)
-            if run.input.offset is not None:
-                sums.input_matrices(Matrix(source, run.input_size))
+            sums.input_matrices(layer_input(run, source))
             if run.projection is not None:
-                sums.projection(left.output(layer, direction), hidden)
-            sums.biases()
-            if run.peepholes is not None:
-                sums.peepholes(run.peepholes)
+                sums.projection(run.projection, left.output(layer, direction), hidden)
+            sums.vectors()
         source = outputs
         if config.dropout and layer < config.num_layers - 1:
             source = plan.reserve.address(reserve, "dropped", layer)
@@ -78,12 +74,14 @@ def recurrent_runs(config: RNNConfig, position: tuple[int, ...]) -> list[tuple[i
 
 @dataclass(frozen=True)
 class Sums:
-    """The sums over all rows that are the gradients of one layer and direction."""
+    """The sums over all rows that are the gradients of one layer and direction.
+
+    run   its matrices and vectors are those of the gradients
+    """
 
     backend: Backend
     run: Layer
     dgates: Matrix
-    dw: int
     rows: int
     accumulate: bool
 
@@ -105,45 +103,49 @@ class Sums:
         config = self.run.config
         operand = Matrix(hidden, config.hidden_size)
         for first, gates, is_late in recurrent_runs(config, self.run.position):
-            to = gate_rows(config, self.run.recurrent, self.dw, first)
+            to = gate_rows(config, self.run.recurrent, first)
             states, width = operand if is_late else before, gates * config.hidden_size
-            self._product(to, self._planes(first), states, width, config.state_size)
+            self._product(to, self._planes(first), states, width, config.initial_size)
 
     def input_matrices(self, x: Matrix) -> None:
-        """dW = dgates' x."""
+        """dW = dgates' x, if there are such matrices."""
         config = self.run.config
+        if self.run.input is None:
+            return
         for gate, plane, gates in input_runs(config, self.run.position):
-            to = gate_rows(config, self.run.input, self.dw, gate)
+            to = gate_rows(config, self.run.input, gate)
             width = gates * config.hidden_size
             self._product(to, self._planes(plane), x, width, self.run.input_size)
 
-    def projection(self, dprojected: Matrix, hidden: int) -> None:
+    def projection(self, to: Matrix, dprojected: Matrix, hidden: int) -> None:
         """The gradient of the projection is dprojected' hidden."""
-        config, block = self.run.config, self.run.projection
-        assert block is not None
-        to = gate_rows(config, block, self.dw, 0)
+        config = self.run.config
         of = Matrix(hidden, config.hidden_size)
         self._product(to, dprojected, of, config.projection_size, config.hidden_size)
 
-    def biases(self) -> None:
-        """The gradient of a bias is the sum of its gate's rows."""
-        config = self.run.config
-        for gate, plane, gates in input_runs(config, self.run.position):
-            self._bias(self.run.input.bias_offset, gate, plane, gates)
-        self._bias(self.run.recurrent.bias_offset, 0, 0, config.num_gates)
+    def vectors(self) -> None:
+        """The gradient of a bias or peephole is the sum of its plane's rows."""
+        run, config, record = self.run, self.run.config, self.run.config.record
+        inputs = [input_plane(config, run.position, gate) for gate in range(config.num_gates)]
+        self._sums_of_planes(inputs, run.input_biases)
+        self._sums_of_planes(run.position, run.recurrent_biases)
+        self._sums_of_planes(range(record.peephole_plane, record.num_planes), run.peepholes)
 
-    def peepholes(self, block: Block) -> None:
-        """The gradient of a peephole is the sum of its plane's rows."""
-        record = self.run.config.record
-        self._bias(block.bias_offset, 0, record.peephole_plane, len(record.peepholes))
-
-    def _bias(self, offset: int | None, vector: int, plane: int, count: int) -> None:
-        """The gradients of `count` vectors, the sums of the planes from `plane` on."""
-        if offset is None:
-            return
+    def _sums_of_planes(self, planes: Iterable[int], vectors: Vectors) -> None:
+        """Planes that are adjacent, as their vectors are, take one call."""
         config = self.run.config
-        to = self.dw + (offset + vector * config.hidden_size) * config.itemsize
-        columns = count * config.hidden_size
-        self.backend.column_sums(
-            config.dtype, to, self._planes(plane), self.rows, columns, accumulate=self.accumulate
-        )
+        nbytes = config.hidden_size * config.itemsize
+        pairs = zip(planes, vectors, strict=False)
+        runs: list[tuple[int, int, int]] = []
+        for plane, vector in sorted((plane, to) for plane, to in pairs if to is not None):
+            if runs:
+                first, start, count = runs[-1]
+                if (plane, vector) == (first + count, start + count * nbytes):
+                    runs[-1] = first, start, count + 1
+                    continue
+            runs.append((plane, vector, 1))
+        for plane, vector, count in runs:
+            of, columns = self._planes(plane), count * config.hidden_size
+            self.backend.column_sums(
+                config.dtype, vector, of, self.rows, columns, accumulate=self.accumulate
+            )

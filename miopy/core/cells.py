@@ -33,6 +33,7 @@ class Cell:
     has_cell_state   whether there is a cell state c besides the hidden state h
     peepholes        names of its vectors of parameters beside biases
     attention        whether it takes attention
+    blends           whether h' has a part of h itself, besides what products make of it
     late             a gate whose recurrent product is not with h but with an operand that the cell
                      makes of h and the other gates, in a second product of each step
     scalars          numbers that its math takes, the same for every unit, with their defaults
@@ -45,6 +46,7 @@ class Cell:
     has_cell_state: bool = False
     peepholes: tuple[str, ...] = ()
     attention: bool = False
+    blends: bool = False
     late: str | None = None
     scalars: tuple[tuple[str, float], ...] = ()
 
@@ -86,6 +88,7 @@ CELLS = {
             gates=("z", "r", "n"),
             separate=("n",),
             saved=("z", "r", "n", "n_h"),
+            blends=True,
         ),
         Cell("logistic", gates=("a",)),
         Cell("leaky_relu", gates=("a",), saved=("a",), scalars=(("slope", 0.01),)),
@@ -97,14 +100,28 @@ CELLS = {
             peepholes=("i", "f", "o"),
             scalars=CLIP,
         ),
-        Cell("reset_before_gru", gates=("z", "r", "n"), saved=("z", "r", "n"), late="n"),
-        Cell("augru", gates=("z", "r", "n"), saved=("z", "r", "n"), attention=True, late="n"),
+        Cell(
+            "reset_before_gru",
+            gates=("z", "r", "n"),
+            saved=("z", "r", "n"),
+            blends=True,
+            late="n",
+        ),
+        Cell(
+            "augru",
+            gates=("z", "r", "n"),
+            saved=("z", "r", "n"),
+            attention=True,
+            blends=True,
+            late="n",
+        ),
         Cell(
             "lbr_augru",
             gates=("z", "r", "n"),
             separate=("n",),
             saved=("z", "r", "n", "n_h"),
             attention=True,
+            blends=True,
         ),
     )
 }

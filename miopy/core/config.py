@@ -32,8 +32,25 @@ DTYPES = {
 
 
 INPUT, RECURRENT, PROJECTION, PEEPHOLE = ROLES = (0, 1, 2, 3)
-# Which of the two bias vectors of a gate there are: roles.
-BIASES = {"none": (), "input": (INPUT,), "recurrent": (RECURRENT,), "both": (INPUT, RECURRENT)}
+# Which of the two bias vectors of a gate there are: roles. "merged" has a recurrent one only where
+# it is not just added to the input one: for separate gates.
+BIASES = {
+    "none": (),
+    "input": (INPUT,),
+    "recurrent": (RECURRENT,),
+    "both": (INPUT, RECURRENT),
+    "merged": (INPUT, RECURRENT),
+}
+# How a layer runs through its sequences; two directions are put side by side, or added.
+DIRECTIONS = LEFT_TO_RIGHT, RIGHT_TO_LEFT, CONCAT, SUM = (
+    "left_to_right",
+    "right_to_left",
+    "concat",
+    "sum",
+)
+
+
+SIZES = ("input_size", "hidden_size", "num_layers", "projection_size", "recurrent_size")
 
 
 @dataclass(frozen=True)
@@ -54,13 +71,13 @@ class Clip:
 
 @dataclass(frozen=True)
 class RNNConfig:
-    """A stack of recurrent layers; layer l + 1 reads both directions of layer l.
+    """A stack of recurrent layers; layer l + 1 reads both directions of layer l, side by side.
 
     cell              a name in `cells.CELLS`
     input_size        I, features of x
     hidden_size       H, units per layer and direction
     num_layers        L
-    bidirectional     two directions, outputs concatenated
+    direction         a name in `DIRECTIONS`; of "sum", layers that others read are independent
     bias              a name in `BIASES`
     skip_input        layer 0 adds x to every gate instead of multiplying it; needs I == H
     dtype             a name in `DTYPES`
@@ -71,13 +88,17 @@ class RNNConfig:
     slope             of leaky_relu below zero; None: the cell's default
     idle_keeps_state  the final states of a sequence without a step are its initial ones (and so
                       with gradients); else they are zero
+    independent       a direction of layer l + 1 reads only the same one of layer l: the directions
+                      are stacks of their own, whose outputs meet at the top
+    recurrent_size    features of hx and columns of the recurrent matrices, where they are not those
+                      of h: for sequences of one step, and cells that h enters by products alone
     """
 
     cell: str
     input_size: int
     hidden_size: int
     num_layers: int = 1
-    bidirectional: bool = False
+    direction: str = LEFT_TO_RIGHT
     bias: str = "both"
     skip_input: bool = False
     dtype: str = "float32"
@@ -86,6 +107,8 @@ class RNNConfig:
     clip: Clip | None = None
     slope: float | None = None
     idle_keeps_state: bool = False
+    independent: bool = False
+    recurrent_size: int = 0
 
     def __post_init__(self) -> None:
         if self.cell not in CELLS:
@@ -94,15 +117,33 @@ class RNNConfig:
             raise BadParam("dtype", f"must be one of {', '.join(DTYPES)}", self.dtype)
         if self.bias not in BIASES:
             raise BadParam("bias", f"must be one of {', '.join(BIASES)}", self.bias)
-        for name in ("input_size", "hidden_size", "num_layers", "projection_size"):
+        if self.direction not in DIRECTIONS:
+            raise BadParam("direction", f"must be one of {', '.join(DIRECTIONS)}", self.direction)
+        for name in SIZES:
             if getattr(self, name) < 0:
                 raise BadParam(name, "must not be negative", getattr(self, name))
+        self._check_topology()
+        self._check_numbers()
+
+    def _check_topology(self) -> None:
         if self.skip_input and self.input_size != self.hidden_size:
             raise BadParam("input_size", "must equal hidden_size with skip_input", self.input_size)
         if self.projection_size and not self.record.has_cell_state:
             raise BadParam(
                 "projection_size", "must be 0 without a cell state", self.projection_size
             )
+        if self.direction == SUM and self.num_layers > 1 and not self.independent:
+            raise BadParam("direction", "must not be sum in a stack that is not independent")
+        if self.initial_size != self.state_size and self.record.blends:
+            raise BadParam(
+                "recurrent_size", f"must be 0 of {self.cell}, which blends h", self.recurrent_size
+            )
+        if self.initial_size != self.state_size and self.idle_keeps_state:
+            raise BadParam(
+                "recurrent_size", "must be 0 if states may be kept as they are", self.recurrent_size
+            )
+
+    def _check_numbers(self) -> None:
         if self.clip and "clip_low" not in dict(self.record.scalars):
             raise BadParam("clip", f"must be None, {self.cell} has nothing to clip", self.clip)
         if self.slope is not None and "slope" not in dict(self.record.scalars):
@@ -112,7 +153,7 @@ class RNNConfig:
 
     @property
     def num_directions(self) -> int:
-        return 2 if self.bidirectional else 1
+        return 2 if self.direction in (CONCAT, SUM) else 1
 
     @property
     def record(self) -> Cell:
@@ -128,13 +169,23 @@ class RNNConfig:
         return self.projection_size or self.hidden_size
 
     @property
+    def initial_size(self) -> int:
+        """Features of hx, and columns of the recurrent matrices."""
+        return self.recurrent_size or self.state_size
+
+    @property
     def has_operand(self) -> bool:
         """Whether a step has a second product, with (H,) per row: a projection, or a late gate."""
         return bool(self.projection_size) or self.record.late is not None
 
     @property
     def output_size(self) -> int:
-        """Features of y: D * P or D * H."""
+        """Features of y: those of h, of both directions if they are not added."""
+        return self.state_size if self.direction == SUM else self.layer_output_size
+
+    @property
+    def layer_output_size(self) -> int:
+        """Features of what a layer puts out, its directions side by side: D * P or D * H."""
         return self.num_directions * self.state_size
 
     @property
@@ -164,5 +215,14 @@ class RNNConfig:
     def layer_input_size(self, layer: int) -> int:
         """Features that the input matrices of a layer multiply; 0 for layer 0 of skip_input."""
         if layer:
-            return self.output_size
+            return self.state_size if self.independent else self.layer_output_size
         return 0 if self.skip_input else self.input_size
+
+    def bias_gates(self, role: int) -> tuple[int, ...]:
+        """The gates that have a bias of a role, in the cell's order."""
+        if role not in BIASES[self.bias]:
+            return ()
+        gates = range(self.num_gates)
+        if self.bias == "merged" and role == RECURRENT:
+            return tuple(gate for gate in gates if self.record.input_plane(gate) != gate)
+        return tuple(gates)

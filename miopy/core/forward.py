@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from .backend import Backend, Layer, Matrix
-from .config import INPUT, PEEPHOLE, PROJECTION, RECURRENT, RNNConfig
-from .layout import Layout
+from .config import INPUT, PEEPHOLE, PROJECTION, RECURRENT, SUM, RNNConfig
+from .placement import Placement
 from .plan import Plan
 from .sequence import Sequence
 
@@ -32,50 +32,61 @@ class Dropout:
     advances: bool = False
 
 
-def layer_of(plan: Plan, layout: Layout, sequence: Sequence, layer: int, direction: int) -> Layer:
-    """What a backend needs to know of one layer and direction."""
+def layer_of(
+    plan: Plan, placement: Placement, sequence: Sequence, layer: int, direction: int
+) -> Layer:
+    """One layer in one direction, with its parameters, or the gradients of these."""
     config = plan.config
+    here = config, layer, direction
+    recurrent = placement.matrix(*here, RECURRENT)
+    assert recurrent is not None
+    skips = layer == 0 and config.skip_input
     return Layer(
         config,
         sequence,
         layer,
         direction,
-        layout.block(config, layer, direction, INPUT),
-        layout.block(config, layer, direction, RECURRENT),
-        layout.order(config),
-        layout.block(config, layer, direction, PROJECTION) if config.projection_size else None,
-        layout.block(config, layer, direction, PEEPHOLE) if config.record.peepholes else None,
+        placement.order(config),
+        None if skips else placement.matrix(*here, INPUT),
+        recurrent,
+        placement.vectors(*here, INPUT),
+        placement.vectors(*here, RECURRENT),
+        placement.matrix(*here, PROJECTION) if config.projection_size else None,
+        placement.vectors(*here, PEEPHOLE),
         plan.replays(sequence.batch_sizes),
     )
 
 
-def h_address(config: RNNConfig, sequence: Sequence, state: int | None, index: int) -> int | None:
-    """Row block `index` (layer * D + direction) of a tensor of hidden states (L * D, N, S)."""
-    nbytes = sequence.batch * config.state_size * config.itemsize
-    return None if state is None else state + index * nbytes
-
-
-def c_address(config: RNNConfig, sequence: Sequence, state: int | None, index: int) -> int | None:
-    """The same of cell states (L * D, N, H)."""
-    nbytes = sequence.batch * config.hidden_size * config.itemsize
+def state_address(layer: Layer, state: int | None, size: int) -> int | None:
+    """The part of a layer and direction in a tensor of states (L * D, N, size)."""
+    index = layer.layer * layer.config.num_directions + layer.direction
+    nbytes = layer.sequence.batch * size * layer.config.itemsize
     return None if state is None else state + index * nbytes
 
 
 def columns(config: RNNConfig, base: int, direction: int) -> Matrix:
-    """The part of an output (T, D * S) that a direction writes."""
-    return Matrix(base + direction * config.state_size * config.itemsize, config.output_size)
+    """The part of a layer's output (T, D * S) that a direction writes."""
+    offset = direction * config.state_size * config.itemsize
+    return Matrix(base + offset, config.layer_output_size)
+
+
+def layer_input(layer: Layer, source: int) -> Matrix:
+    """What a layer reads in one direction: x, or of the output of the layer below its part."""
+    config = layer.config
+    if layer.layer and config.independent:
+        return columns(config, source, layer.direction)
+    return Matrix(source, layer.input_size)
 
 
 def forward(
     plan: Plan,
     backend: Backend,
-    layout: Layout,
     sequence: Sequence,
     *,
+    weights: Placement,
     x: Rows,
     hx: int | None,
     cx: int | None,
-    weights: int,
     y: Rows,
     hy: int | None,
     cy: int | None,
@@ -87,9 +98,11 @@ def forward(
     """Run all layers over the whole sequence; training if `reserve` is given.
 
     x            (T, I)       read
-    hx, cx       (L*D, N, S), (L*D, N, H)  initial states; None means zeros
-    y            (T, D*S)     written; rows of a padded y that hold no step stay untouched
-    hy, cy       as hx, cx    written unless None
+    hx           (L*D, N, S'), S' being the config's initial_size; None means zeros
+    cx           (L*D, N, H)  as hx
+    y            (T, D*S), or (T, S) of directions that are added; written, but rows of a padded y
+                 that hold no step stay untouched
+    hy, cy       (L*D, N, S), (L*D, N, H)  written unless None
     workspace    plan.workspace.nbytes; contents do not matter before or after
     reserve      plan.reserve.nbytes, written; None runs inference, which ignores dropout
     attention    (T, 1)       read by every layer and direction, if the cell takes it
@@ -102,20 +115,19 @@ def forward(
     taken = packed_attention(plan, backend, attention, workspace)
     for layer in range(config.num_layers):
         output = _output(plan, layer, y, workspace, reserve)
-        copy = y.address if layer == last and y.index is None and output != y.address else None
+        is_copied = layer == last and y.index is None and output != y.address
+        copy = y.address if is_copied and config.direction != SUM else None
         for direction in range(config.num_directions):
-            index = layer * config.num_directions + direction
-            run = layer_of(plan, layout, sequence, layer, direction)
+            run = layer_of(plan, weights, sequence, layer, direction)
             backend.recurrence_forward(
                 run,
-                weights=weights,
-                x=Matrix(source, run.input_size),
-                hx=h_address(config, sequence, hx, index),
-                cx=c_address(config, sequence, cx, index),
+                x=layer_input(run, source),
+                hx=state_address(run, hx, config.initial_size),
+                cx=state_address(run, cx, config.hidden_size),
                 output=columns(config, output, direction),
                 y=None if copy is None else columns(config, copy, direction),
-                hy=h_address(config, sequence, hy, index),
-                cy=c_address(config, sequence, cy, index),
+                hy=state_address(run, hy, config.state_size),
+                cy=state_address(run, cy, config.hidden_size),
                 cells=reserved(plan, reserve, "cells", layer, direction),
                 saved=reserved(plan, reserve, "saved", layer, direction),
                 hidden=reserved(plan, reserve, "hidden", layer, direction),
@@ -124,8 +136,22 @@ def forward(
         source = output
         if dropout and reserve is not None and layer < last:
             source = _drop(plan, backend, layer, output, reserve, dropout)
+    if config.direction == SUM:
+        output = _add_directions(plan, backend, output, y, workspace)
     if y.index is not None:
         backend.scatter_rows(y.address, output, y.index, config.output_size * config.itemsize)
+
+
+def _add_directions(plan: Plan, backend: Backend, output: int, y: Rows, workspace: int) -> int:
+    """The address of the sum (T, S) of both directions of the top layer's output: a packed y, or
+    what a padded one gets."""
+    config, address = plan.config, y.address
+    if y.index is not None:
+        address = plan.workspace.address(workspace, "packed_y")
+    to, source = Matrix(address, config.state_size), columns(config, output, 0)
+    starts = [0, config.state_size]
+    backend.plane_sums(config.dtype, to, source, plan.rows, config.state_size, starts)
+    return address
 
 
 def packed_attention(
@@ -143,7 +169,7 @@ def _output(plan: Plan, layer: int, y: Rows, workspace: int, reserve: int | None
     """Where a layer's packed output (T, D * S) goes."""
     if reserve is not None:
         return plan.reserve.address(reserve, "outputs", layer)
-    if layer < plan.config.num_layers - 1:
+    if layer < plan.config.num_layers - 1 or plan.config.direction == SUM:
         return plan.workspace.address(workspace, "outputs", layer % 2)
     return y.address if y.index is None else plan.workspace.address(workspace, "packed_y")
 
@@ -159,7 +185,7 @@ def _drop(
     plan: Plan, backend: Backend, layer: int, output: int, reserve: int, dropout: Dropout
 ) -> int:
     """Drop elements of a layer's output; the next layer reads the result."""
-    elements = plan.rows * plan.config.output_size
+    elements = plan.rows * plan.config.layer_output_size
     mask = plan.reserve.address(reserve, "mask", layer)
     dropped = plan.reserve.address(reserve, "dropped", layer)
     backend.dropout_mask(mask, dropout.states, elements, dropout.rate)

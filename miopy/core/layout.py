@@ -1,11 +1,13 @@
-"""Where every parameter lives in one flat weight buffer, from two lines of notation.
+"""Where every parameter lives in one flat weight buffer, from two lines of notation; or in a tensor
+of its role, from one.
 
 A matrix is named by four coordinates, `layer`, `role` (input, recurrent or projection), `direction`
 and `gate`; inside it the axes are `out` (hidden units) and `in` (features that it multiplies). A
-layout lists these axes, slowest first. `gate`, `out` and `in` come last, in any order, and form one
-dense block for each (layer, role, direction); blocks need not be equally large, since layer 0 reads
-x. A projection is a block of one gate. All biases follow all matrices. Peepholes are vectors like
-biases, in the cell's order, whose role comes after the others'.
+layout lists these axes, slowest first. `gate out` and `in` come last, in either order, and form one
+dense block for each (layer, role, direction): a matrix of all gates, one below the other. Blocks
+need not be equally large, since layer 0 reads x. A projection is a block of one gate. All biases
+follow all matrices. Peepholes are vectors like biases, in the cell's order, whose role comes after
+the others'.
 
     Layout(weights="layer role direction gate out in", biases="layer role direction gate out",
            gates={"lstm": "i f o g", "gru": "z r n"})
@@ -23,9 +25,10 @@ from typing import NamedTuple
 
 from ..errors import BadParam
 from .cells import CELLS
-from .config import BIASES, INPUT, PEEPHOLE, PROJECTION, RECURRENT, ROLES, RNNConfig
+from .config import INPUT, PEEPHOLE, PROJECTION, RECURRENT, ROLES, RNNConfig
 
 BLOCK_AXES = ("layer", "role", "direction")
+INNER_AXES = (["gate", "out", "in"], ["in", "gate", "out"])
 
 
 class Parameter(NamedTuple):
@@ -42,26 +45,24 @@ class Parameter(NamedTuple):
 
 class Block(NamedTuple):
     """All gates of one (layer, role, direction): element (gate, out, in) of the matrices is at
-    offset + gate * gate_stride + out * out_stride + in * in_stride, element (gate, out) of the
-    biases at bias_offset + gate * bias_gate_stride + out. `gate` counts in the layout's order.
+    offset + (gate * H + out) * out_stride + in * in_stride, element (vector, out) of the biases at
+    bias_offset + vector * H + out. Both count gates in the layout's order.
 
     offset        None if there is no matrix (input role of layer 0 with skip_input, peepholes)
     bias_offset   None if the role has no bias; of peepholes, where they are
     """
 
     offset: int | None
-    gate_stride: int
     out_stride: int
     in_stride: int
     bias_offset: int | None
-    bias_gate_stride: int
 
 
 @dataclass(frozen=True, eq=False)
 class Layout:
     """A vendor's placement of parameters.
 
-    weights   axes of the matrices, slowest first; ends in gate, out and in, in any order
+    weights   axes of the matrices, slowest first; ends in gate out and in, in either order
     biases    axes of the biases, slowest first; ends in gate out
     gates     cell name -> its gates in this layout's order; absent means the cell's own order
     """
@@ -72,8 +73,8 @@ class Layout:
 
     def __post_init__(self) -> None:
         axes = self.weights.split()
-        if sorted(axes[:3]) != sorted(BLOCK_AXES) or sorted(axes[3:]) != ["gate", "in", "out"]:
-            raise BadParam("weights", "must list layer, role, direction, then gate, out, in", axes)
+        if sorted(axes[:3]) != sorted(BLOCK_AXES) or axes[3:] not in INNER_AXES:
+            raise BadParam("weights", "must list layer, role, direction, then gate out, in", axes)
         axes = self.biases.split()
         if sorted(axes[:3]) != sorted(BLOCK_AXES) or axes[3:] != ["gate", "out"]:
             raise BadParam("biases", "must list layer, role, direction, then gate out", axes)
@@ -96,9 +97,7 @@ class Layout:
         """Where all gates of one layer, direction and role are."""
         position = {"layer": layer, "direction": direction, "role": role}
         axes = self.weights.split()
-        strides, step = {}, 1
-        for axis in reversed(axes[3:]):
-            strides[axis], step = step, step * _extents(config, layer, role)[axis]
+        strides = _dense(axes[3:], _extents(config, layer, role))
         bias_offset = None
         if _vectors(config, role):
             before = _before(self.biases.split()[:3], position, config, _bias_vectors)
@@ -107,9 +106,7 @@ class Layout:
         skipped = role == INPUT and layer == 0 and config.skip_input
         if role != PEEPHOLE and not skipped:
             offset = _before(axes[:3], position, config, _matrices)
-        return Block(
-            offset, strides["gate"], strides["out"], strides["in"], bias_offset, config.hidden_size
-        )
+        return Block(offset, strides["out"], strides["in"], bias_offset)
 
     def matrix(
         self, config: RNNConfig, layer: int, direction: int, role: int, gate: int
@@ -120,7 +117,7 @@ class Layout:
             return None
         extents = _extents(config, layer, role)
         return Parameter(
-            block.offset + gate * block.gate_stride,
+            block.offset + gate * extents["out"] * block.out_stride,
             (extents["out"], extents["in"]),
             (block.out_stride, block.in_stride),
         )
@@ -130,10 +127,43 @@ class Layout:
     ) -> Parameter | None:
         """Bias (H,) of the gate at a position of this layout; None if there is none."""
         block = self.block(config, layer, direction, role)
-        if block.bias_offset is None:
+        vectors = vector_numbers(config, self.order(config), role)
+        if block.bias_offset is None or gate not in vectors:
             return None
-        offset = block.bias_offset + gate * block.bias_gate_stride
+        offset = block.bias_offset + vectors[gate] * config.hidden_size
         return Parameter(offset, (config.hidden_size,), (1,))
+
+
+def vector_numbers(config: RNNConfig, order: tuple[int, ...], role: int) -> dict[int, int]:
+    """For the position of every gate that has a bias of a role, which of the role's vectors that
+    is; of PEEPHOLE, for every peephole."""
+    if role == PEEPHOLE:
+        return {at: at for at in range(len(config.record.peepholes))}
+    positions = sorted(order[gate] for gate in config.bias_gates(role))
+    return {at: number for number, at in enumerate(positions)}
+
+
+def tensor_strides(notation: str, config: RNNConfig, role: int) -> tuple[int, int, int, int]:
+    """Strides of layer, direction, out and in, in elements, of the dense tensor that has a role's
+    matrices; `notation` lists the axes layer, direction, gate, out, in, slowest first.
+
+    Raises BadParam if the layers have matrices of different sizes.
+    """
+    if role == INPUT and config.num_layers > 1:
+        sizes = {config.layer_input_size(layer) for layer in (0, 1)}
+        if len(sizes) > 1:
+            raise BadParam("input_size", "must be what every layer reads", config.input_size)
+    lengths = {"layer": config.num_layers, "direction": config.num_directions}
+    strides = _dense(notation.split(), lengths | _extents(config, 0, role))
+    return strides["layer"], strides["direction"], strides["out"], strides["in"]
+
+
+def _dense(axes: list[str], lengths: Mapping[str, int]) -> dict[str, int]:
+    """Strides of axes that are listed slowest first."""
+    strides, step = {}, 1
+    for axis in reversed(axes):
+        strides[axis], step = step, step * lengths[axis]
+    return strides
 
 
 # Elements of all blocks of a role, in one direction, summed over layers.
@@ -146,7 +176,7 @@ def _extents(config: RNNConfig, layer: int, role: int) -> dict[str, int]:
         return {"gate": 1, "out": config.projection_size, "in": config.hidden_size}
     if role == PEEPHOLE:
         return {"gate": 0, "out": config.hidden_size, "in": 1}
-    features = config.state_size if role == RECURRENT else config.layer_input_size(layer)
+    features = config.initial_size if role == RECURRENT else config.layer_input_size(layer)
     return {"gate": config.num_gates, "out": config.hidden_size, "in": features}
 
 
@@ -162,7 +192,7 @@ def _vectors(config: RNNConfig, role: int) -> int:
     """How many vectors a role has in one layer and direction."""
     if role == PEEPHOLE:
         return len(config.record.peepholes)
-    return config.num_gates if role in BIASES[config.bias] else 0
+    return len(config.bias_gates(role))
 
 
 def _bias_vectors(config: RNNConfig, role: int, layers: range) -> int:

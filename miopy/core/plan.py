@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from math import prod
 
-from .config import RNNConfig
+from .config import SUM, RNNConfig
 from .space import Space
 
 MOST_REPLAYED_STEPS = 4096
@@ -88,12 +89,12 @@ def _book_reserve(space: Space, config: RNNConfig, rows: int) -> None:
         space.book("cells", (layers, directions, rows, hidden), config.real_itemsize)
     saved = (layers, directions, rows, len(cell.saved), hidden)
     space.book("saved", saved, config.itemsize)
-    space.book("outputs", (layers, rows, config.output_size), config.itemsize)
+    space.book("outputs", (layers, rows, config.layer_output_size), config.itemsize)
     if config.has_operand:
         space.book("hidden", (layers, directions, rows, hidden), config.itemsize)
     if config.dropout:
-        space.book("dropped", (layers - 1, rows, config.output_size), config.itemsize)
-        space.book("mask", (layers - 1, rows, config.output_size), 1)
+        space.book("dropped", (layers - 1, rows, config.layer_output_size), config.itemsize)
+        space.book("mask", (layers - 1, rows, config.layer_output_size), 1)
 
 
 def _book_gradients(space: Space, config: RNNConfig, rows: int) -> None:
@@ -101,13 +102,16 @@ def _book_gradients(space: Space, config: RNNConfig, rows: int) -> None:
     dgates = (layers, rows, directions, config.record.num_planes, hidden)
     space.book("dgates", dgates, config.itemsize)
     if config.projection_size:
-        space.book("dprojected", (layers, rows, config.output_size), config.itemsize)
+        space.book("dprojected", (layers, rows, config.layer_output_size), config.itemsize)
 
 
 def _book_outputs(space: Space, config: RNNConfig, rows: int) -> None:
-    """Inference keeps no more than the output of the layer being read and of the one written."""
-    shape = (min(2, max(config.num_layers - 1, 0)), rows, config.output_size)
-    if "dgates" in space.regions:
+    """Inference keeps no more than the output of the layer being read and of the one written, which
+    at the top is y, unless its directions are still to be added."""
+    kept = config.num_layers - (config.direction != SUM)
+    shape = (min(2, max(kept, 0)), rows, config.layer_output_size)
+    under = space.regions.get("dgates")
+    if under is not None and under.nbytes >= prod(shape) * config.itemsize:
         space.overlay("outputs", shape, config.itemsize, over="dgates")
     else:
         space.book("outputs", shape, config.itemsize)

@@ -27,12 +27,10 @@ INLINE void load_products(real *pre, const forward_step *s, int64_t b, int64_t u
     const real *x_products = (const real *)s->x_products, *h_products = (const real *)s->h_products;
     const real x = x_products ? zero : to_real(((const storage *)s->x)[b * s->x_row + u]);
     for (int g = 0; g < GATES; g++) {
-        const int position = position_of(s->position, g);
-        const int64_t at = (b * GATES + position) * s->hidden_size + u;
-        const int64_t bias_at = position * s->bias_gate + u;
-        const real input = (x_products ? x_products[at] : x) + read_or_zero(s->input_bias, bias_at);
+        const int64_t at = (b * GATES + position_of(s->position, g)) * s->hidden_size + u;
+        const real input = (x_products ? x_products[at] : x) + read_or_zero(s->input_bias[g], u);
         const real recurrent =
-            (b < s->h_rows ? h_products[at] : zero) + read_or_zero(s->recurrent_bias, bias_at);
+            (b < s->h_rows ? h_products[at] : zero) + read_or_zero(s->recurrent_bias[g], u);
         if (input_plane[g] == g) {
             pre[g] = input + recurrent;
         } else {

@@ -10,20 +10,21 @@
 
 #define SCALARS 4
 #define MOST_PLANES 8
+#define MOST_GATES 4
 
 typedef struct {
-    void *output, *y;           /* storage (rows, H), strided; y NULL: no second copy */
-    void *cells, *saved;        /* real (rows, H), storage (rows, V, H); NULL in inference */
-    void *h, *c;                /* real (batch, H), read and overwritten; c NULL without one, h NULL
-                                   where a projection makes it */
-    const void *x_products;     /* real (rows, G, H); NULL: every gate gets x itself */
-    const void *x;              /* storage (rows, H), strided; only if x_products is NULL */
-    const void *h_products;     /* real (h_rows, G, H); the other rows have none */
-    const void *input_bias;     /* storage (G, H), gates strided; NULL: none */
-    const void *recurrent_bias; /* likewise */
-    const void *peepholes;      /* storage (peepholes, H), where the cell has any */
-    const void *attention;      /* storage (rows), where the cell takes it */
-    int64_t output_row, y_row, x_row, bias_gate;
+    void *output, *y;       /* storage (rows, H), strided; y NULL: no second copy */
+    void *cells, *saved;    /* real (rows, H), storage (rows, V, H); NULL in inference */
+    void *h, *c;            /* real (batch, H), read and overwritten; c NULL without one, h NULL
+                               where a projection makes it */
+    const void *x_products; /* real (rows, G, H); NULL: every gate gets x itself */
+    const void *x;          /* storage (rows, H), strided; only if x_products is NULL */
+    const void *h_products; /* real (h_rows, G, H); the other rows have none */
+    const void *peepholes;  /* storage (peepholes, H), where the cell has any */
+    const void *attention;  /* storage (rows), where the cell takes it */
+    /* Storage (H) of each gate of the cell; NULL: none. */
+    const void *input_bias[MOST_GATES], *recurrent_bias[MOST_GATES];
+    int64_t output_row, y_row, x_row;
     int64_t rows, h_rows, hidden_size;
     int position[MOST_PLANES]; /* see position_of */
     double scalars[SCALARS];   /* of the cell's math */
@@ -51,7 +52,7 @@ typedef struct {
     double scale, scalars[SCALARS];
 } backward_step;
 
-/* Where a plane of the cell is in products, biases and dgates. A device's kernels are compiled for
+/* Where a plane of the cell is in products and dgates. A device's kernels are compiled for
  * one gate order; one build of the host's serves all. */
 INLINE int position_of(const int *given, int plane)
 {

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..core.config import BIASES
+from ..core.config import BIASES, INPUT, RECURRENT
 from ..errors import BadParam, NotSupported
 from .parameters import (
     BIAS,
@@ -31,36 +31,32 @@ def with_bias(parameters: Parameters, bias: str, *, sum_biases: bool = False) ->
     """
     if bias not in BIASES:
         raise BadParam("bias", f"must be one of {', '.join(BIASES)}", bias)
-    config = parameters.config
-    old, new = BIASES[config.bias], BIASES[bias]
-    lost = [role for role in old if role not in new and not _is_zero(parameters, role)]
-    moves = len(old) == len(new) == 1 or (sum_biases and len(new) == 1)
-    if lost and config.record.separate:
+    config, target = parameters.config, replace(parameters.config, bias=bias)
+    new = [key for key in keys(target) if key.kind == BIAS]
+    gone = parameters.values.keys() - set(keys(target))
+    lost = {key for key in gone if not is_zero(parameters.values[key], config.dtype)}
+    if any(key.gate in config.record.separate for key in lost):
         rule = (
             f"cannot become {bias!r}: {config.cell} multiplies its recurrent bias by the reset "
             "gate, so that one vector cannot stand for the other"
         )
         raise NotSupported("bias", rule, config.bias)
-    if lost and not moves:
-        names = " and ".join(f"{ROLE_NAMES[role]} bias" for role in lost)
+    takes = {_other(key) for key in lost}
+    if not takes <= set(new) or (takes & parameters.values.keys() and not sum_biases):
+        roles = sorted({key.role for key in lost})
+        names = " and ".join(f"{ROLE_NAMES[role]} bias" for role in roles)
         hint = "; sum_biases adds two into one, which cannot be undone" if new else ""
         rule = f"cannot become {bias!r}, which has no place for the {names}{hint}"
         raise NotSupported("bias", rule, config.bias)
-    target = replace(config, bias=bias)
     values = {key: value for key, value in parameters.values.items() if key.kind != BIAS}
-    for key in keys(target):
-        if key.kind == BIAS:
-            kept = [key.role, *lost]
-            values[key] = _sum([key._replace(role=role) for role in kept], parameters)
+    for key in new:
+        values[key] = _sum([key, _other(key)] if key in takes else [key], parameters)
     return Parameters(target, values)
 
 
-def _is_zero(parameters: Parameters, role: int) -> bool:
-    return all(
-        is_zero(value, parameters.config.dtype)
-        for key, value in parameters.values.items()
-        if key.kind == BIAS and key.role == role
-    )
+def _other(key: Key) -> Key:
+    """The other bias of the same gate."""
+    return key._replace(role=RECURRENT if key.role == INPUT else INPUT)
 
 
 def _sum(addends: list[Key], parameters: Parameters) -> Array:

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from ..core.config import BIASES, Clip, RNNConfig
+from ..core.config import BIASES, CONCAT, Clip, RNNConfig
 from ..errors import BadParam, MiopyError
 from . import description, files
 from .conversion import convert, unpack
@@ -85,7 +85,7 @@ def _add_source_options(parser: argparse.ArgumentParser) -> None:
     config.add_argument("--cell", choices=CELLS)
     for name in ("input-size", "hidden-size", "num-layers", "projection-size"):
         config.add_argument(f"--{name}", type=int, metavar="N")
-    config.add_argument("--bidirectional", action="store_true", default=None)
+    config.add_argument("--bidirectional", dest="direction", action="store_const", const=CONCAT)
     config.add_argument("--skip-input", action="store_true", default=None)
     config.add_argument("--bias", choices=BIASES)
     config.add_argument("--clip", type=float, nargs=2, metavar=("LOW", "HIGH"))

@@ -71,7 +71,7 @@ def show(format: str, config: RNNConfig) -> None:
 
 def title(format: str, config: RNNConfig) -> str:
     """The RNN in one line."""
-    directions = "bidirectional" if config.bidirectional else "unidirectional"
+    directions = "bidirectional" if config.num_directions == 2 else "unidirectional"
     sizes = f"input {config.input_size}, hidden {config.hidden_size}"
     if config.projection_size:
         sizes += f", projection {config.projection_size}"

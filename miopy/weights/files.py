@@ -34,7 +34,7 @@ TYPES: dict[str, np.dtype[Any]] = {
 NAMES = {dtype: name for name, dtype in TYPES.items()}
 # Of an RNNConfig what its parameters depend on; the rest is of runs.
 FIELDS = (
-    *("cell", "input_size", "hidden_size", "num_layers", "bidirectional", "bias", "skip_input"),
+    *("cell", "input_size", "hidden_size", "num_layers", "direction", "bias", "skip_input"),
     *("dtype", "projection_size", "clip"),
 )
 # What reading something else, or half a file, raises.

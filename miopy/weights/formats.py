@@ -10,13 +10,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from ..core.config import DTYPES, INPUT, PROJECTION, RECURRENT, RNNConfig
+from ..core.config import CONCAT, DTYPES, INPUT, LEFT_TO_RIGHT, PROJECTION, RECURRENT, RNNConfig
 from ..errors import BadParam, NotSupported
 from ..layouts import CUDNN, MIOPEN
 from .notation import Block, Flat, Named
 from .parameters import BIAS, MATRIX
 
 CELLS = ("relu", "tanh", "lstm", "gru")
+DIRECTIONS = (LEFT_TO_RIGHT, CONCAT)
 EITHER = (INPUT, RECURRENT)
 DOUBLE_OR_NONE = ("both", "none")
 
@@ -73,6 +74,13 @@ class Format:
         """The same for everything but the bias, which may be had in another form."""
         self._check_among("cell", config.cell, self.cells)
         self._check_among("dtype", config.dtype, self.dtypes)
+        self._check_among("direction", config.direction, DIRECTIONS)
+        if config.independent:
+            rule = f"must be False, every layer of {self.title} reads both directions"
+            raise NotSupported("independent", rule, True)
+        if config.initial_size != config.state_size:
+            rule = f"must be 0, {self.title} has initial states of the size of later ones"
+            raise NotSupported("recurrent_size", rule, config.recurrent_size)
         if config.skip_input and not self.skip_input:
             rule = f"must be False, {self.title} multiplies x by a matrix in every layer"
             raise NotSupported("skip_input", rule, True)

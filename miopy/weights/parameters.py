@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core.config import BIASES, DTYPES, INPUT, PROJECTION, RECURRENT, RNNConfig
+from ..core.config import DTYPES, INPUT, PROJECTION, RECURRENT, RNNConfig
 from ..errors import BadParam
 
 MATRIX, BIAS = "matrix", "bias"
@@ -49,8 +49,9 @@ def keys(config: RNNConfig, gates: Sequence[str] | None = None) -> Iterator[Key]
                 for gate in gates if role != PROJECTION else ("",):
                     if role != INPUT or layer or not config.skip_input:
                         yield Key(layer, direction, role, gate, MATRIX)
-            for role in BIASES[config.bias]:
-                for gate in gates:
+            for role in (INPUT, RECURRENT):
+                biased = {config.record.gates[gate] for gate in config.bias_gates(role)}
+                for gate in filter(biased.__contains__, gates):
                     yield Key(layer, direction, role, gate, BIAS)
 
 

@@ -10,14 +10,14 @@ from typing import Any
 from ..core.cells import CELLS
 from ..core.config import RNNConfig
 from ..errors import BadParam
-from .formats import Format, format_named
+from .formats import DIRECTIONS, Format, format_named
 from .notation import Named
 from .parameters import as_arrays
 
 Shapes = Mapping[str, tuple[int, ...]]
 
 # Fields of RNNConfig on which the names of arrays depend, and those that are lengths in them.
-OUTLINE = ("cell", "num_layers", "bidirectional", "bias", "skip_input")
+OUTLINE = ("cell", "num_layers", "direction", "bias", "skip_input")
 SIZES = ("input_size", "hidden_size", "projection_size")
 
 
@@ -57,7 +57,7 @@ def _outlines(
     kind: Format, named: Named, shapes: Shapes, known: Mapping[str, Any]
 ) -> Iterator[RNNConfig]:
     """Every RNN, of sizes that do not matter, whose arrays have these names."""
-    for cell, bidirectional, projected in product(kind.cells, (False, True), (0, 1)):
+    for cell, direction, projected in product(kind.cells, DIRECTIONS, (0, 1)):
         if projected and not (kind.projection and CELLS[cell].has_cell_state):
             continue
         if "projection_size" in known and bool(known["projection_size"]) != bool(projected):
@@ -65,7 +65,7 @@ def _outlines(
         for bias, layers in product(kind.biases_of(cell), range(1, len(shapes) + 1)):
             skip = known.get("skip_input", False)
             outline = RNNConfig(
-                *(cell, 2, 2, layers, bidirectional, bias, skip), projection_size=projected
+                *(cell, 2, 2, layers, direction, bias, skip), projection_size=projected
             )
             agrees = all(known.get(name, ours) == ours for name, ours in _fields(outline))
             if agrees and _names(named, outline, shapes) == shapes.keys():

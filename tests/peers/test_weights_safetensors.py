@@ -14,7 +14,7 @@ pytestmark = pytest.mark.peers
 
 @pytest.mark.parametrize("dtype", ["float32", "float16", "float64"])
 def test_files_are_exchanged_with_the_library(tmp_path, dtype):
-    config = RNNConfig("lstm", 3, 4, 2, True, dtype=dtype)
+    config = RNNConfig("lstm", 3, 4, 2, "concat", dtype=dtype)
     arrays = random_arrays("torch", config)
     write(tmp_path / "ours.safetensors", "torch", config, arrays)
     theirs = load_file(tmp_path / "ours.safetensors")

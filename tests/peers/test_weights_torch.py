@@ -53,11 +53,11 @@ def test_a_module_is_recognised_by_its_state(kind, bias):
     module = kind(3, 4, 2, bias=bias, bidirectional=True)
     cell = {torch.nn.RNN: "tanh", torch.nn.LSTM: "lstm", torch.nn.GRU: "gru"}[kind]
     known = {"cell": "tanh"} if kind is torch.nn.RNN else {}
-    expected = RNNConfig(cell, 3, 4, 2, True, "both" if bias else "none")
+    expected = RNNConfig(cell, 3, 4, 2, "concat", "both" if bias else "none")
     assert recognise("torch", module.state_dict(), **known) == expected
 
 
 def test_a_projecting_module_is_recognised_by_its_state():
     module = torch.nn.LSTM(3, 4, 2, bidirectional=True, proj_size=2)
-    expected = RNNConfig("lstm", 3, 4, 2, True, projection_size=2)
+    expected = RNNConfig("lstm", 3, 4, 2, "concat", projection_size=2)
     assert recognise("torch", module.state_dict()) == expected

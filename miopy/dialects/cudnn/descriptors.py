@@ -18,7 +18,7 @@ from typing import ClassVar
 
 from ...calls.arguments import check_enum, check_integer, check_positive
 from ...core import cells
-from ...core.config import Clip, RNNConfig
+from ...core.config import CONCAT, LEFT_TO_RIGHT, Clip, RNNConfig
 from ...errors import BadParam, NotSupported
 from .dropout import DropoutDescriptor
 from .entry import check_set, entry
@@ -135,7 +135,7 @@ class RNNDescriptor:
             input_size=input_size,
             hidden_size=self.hidden_size,
             num_layers=self.num_layers,
-            bidirectional=self.num_directions == 2,
+            direction=CONCAT if self.num_directions == 2 else LEFT_TO_RIGHT,
             bias=BIASES[self.bias_mode],
             skip_input=self.skip_input,
             dtype=DATA_TYPES[data_type].name,

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from ...calls.arguments import check_enum, check_integer
 from ...core import cells
-from ...core.config import RNNConfig
+from ...core.config import CONCAT, LEFT_TO_RIGHT, RNNConfig
 from ...errors import BadParam
 from .dropout import DropoutDescriptor
 from .entry import entry
@@ -100,7 +100,7 @@ class RNNDescriptor:
             input_size=input_size,
             hidden_size=self.hidden_size,
             num_layers=self.num_layers,
-            bidirectional=self.num_directions == 2,
+            direction=CONCAT if self.num_directions == 2 else LEFT_TO_RIGHT,
             bias="both" if self.bias else "none",
             skip_input=self.skip_input,
             dtype=DATA_TYPES[self.data_type].name,

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ...core.config import DTYPES, RNNConfig
+from ...core.config import CONCAT, DTYPES, LEFT_TO_RIGHT, RNNConfig
 from ...errors import BadParam
 from .entry import InvalidArgumentError, InvalidTypeError
 
@@ -60,7 +60,7 @@ class Attributes:
             input_size=input_size,
             hidden_size=num_units,
             num_layers=num_layers,
-            bidirectional=self.bidirectional,
+            direction=CONCAT if self.num_directions == 2 else LEFT_TO_RIGHT,
             skip_input=self.input_mode != "linear_input" and input_size == num_units,
             dtype=dtype,
             dropout=self.rate != 0 and num_layers > 1,

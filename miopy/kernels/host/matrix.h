@@ -3,17 +3,23 @@
 #include "pool.h"
 #include <stdint.h>
 
+/* One side of a product, (M, K) or (K, N): element k of row or column i is i * across + k * along
+ * elements from `at`. If `index` is given, what belongs to k is that of index[k] instead, or for
+ * negative values that of -1 - index[k] in `other`, which is zero if NULL. */
+typedef struct {
+    const void *at, *other;
+    int64_t across, along, other_along;
+    const int64_t *index;
+} operand;
+
 /* c (M, N) = a (M, K) b (K, N), or += with `accumulate`; strides in elements of `storage`, the
- * columns of c are adjacent. If `index` is given, row k of b is row index[k] of `b`, or for
- * negative values row -1 - index[k] of `b_other`, whose rows are b_other_row apart and which is
- * zero if NULL. Sums run over k in order, whatever the number of threads. */
+ * columns of c are adjacent. Sums run over k in order, whatever the number of threads. */
 typedef struct {
     int storage, c_storage, accumulate; /* c_storage: storage, or the real type */
     int64_t M, N, K;
-    const void *a, *b, *b_other;
+    operand a, b;
     void *c;
-    int64_t a_row, a_column, b_row, b_column, b_other_row, c_row;
-    const int64_t *index;
+    int64_t c_row;
 } gemm_call;
 
 int64_t gemm_scratch(const pool *p, const gemm_call *call);

@@ -3,11 +3,10 @@
 #include "pool.h"
 #include <stdint.h>
 
-/* One layer in one direction. `weights` and all tensors hold elements of `storage`; offsets and
- * strides are in elements, an offset of -1 means that the matrix or bias is absent. Gate g of the
- * cell is the layout's gate position[g]: its input matrix has element (out, in) at
- *     input + position[g]*input_gate + out*input_out + in*input_in
- * and so for the recurrent matrix; its biases start at *_bias + position[g]*bias_gate. */
+/* One layer in one direction. Parameters and all tensors hold elements of `storage`, strides are in
+ * elements; input is NULL without such matrices. The matrices of all gates are one matrix: row out
+ * of gate g of the cell is its row position[g] * hidden_size + out, rows are *_out and columns *_in
+ * apart. Biases are of the cell's gates, NULL where there is none. */
 typedef struct {
     int cell, storage, reverse;
     int64_t steps, rows, batch;
@@ -15,10 +14,9 @@ typedef struct {
     const int64_t *batch_sizes; /* (steps) active sequences, never growing */
     const int64_t *offsets;     /* (steps + 1) first row of each step */
     const int64_t *order;       /* (batch) the caller's state of sequence b; NULL: b */
-    const void *weights;
-    int64_t input, input_gate, input_out, input_in;
-    int64_t recurrent, recurrent_gate, recurrent_out, recurrent_in;
-    int64_t input_bias, recurrent_bias, bias_gate;
+    const void *input, *recurrent;
+    int64_t input_out, input_in, recurrent_out, recurrent_in;
+    const void *input_bias[4], *recurrent_bias[4];
     int position[4];
     int idle_keeps_state; /* what a sequence without a step leaves: its initial states, or zeros */
     double scalars[4];    /* of the cell's math */

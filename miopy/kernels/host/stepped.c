@@ -68,8 +68,8 @@ static int multiply(void *blas, int op_a, int op_b, int m, int n, int k, const v
     gemm_call call = product_of(a_type, c_type, n, m, k);
     (void)alpha, (void)b_type, (void)compute, (void)algorithm; /* 1, a_type, and no choice */
     call.accumulate = a_type == F64 ? *(const double *)beta != 0 : *(const float *)beta != 0;
-    call.a = b, call.a_row = op_b ? 1 : ldb, call.a_column = op_b ? ldb : 1;
-    call.b = a, call.b_row = op_a ? 1 : lda, call.b_column = op_a ? lda : 1;
+    call.a = (operand){.at = b, .across = op_b ? 1 : ldb, .along = op_b ? ldb : 1};
+    call.b = (operand){.at = a, .across = op_a ? lda : 1, .along = op_a ? 1 : lda};
     call.c = c, call.c_row = ldc;
     if (gemm_scratch(host->pool, &call) > host->nbytes)
         return TOO_LITTLE_SCRATCH;

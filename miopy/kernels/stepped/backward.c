@@ -3,7 +3,7 @@
  */
 #include "product.h"
 
-/* c (rows, S) = what the dgates of step t pass on through the recurrent matrices of some gates; or
+/* c (rows, S') = what the dgates of step t pass on through the recurrent matrices of some gates; or
  * +=.
  */
 static int through_gates(const device_calls *calls, const stepped_backward *p, int64_t t,
@@ -16,7 +16,7 @@ static int through_gates(const device_calls *calls, const stepped_backward *p, i
         .c_type = l->real,
         .accumulate = accumulate,
         .M = rows,
-        .N = l->state_size,
+        .N = l->initial_size,
         .K = (gates.high - gates.low) * l->hidden_size,
         .a = element(p->dgates, l->offsets[t] * p->dgates_row + first, l->storage),
         .b = element(l->u, first * l->u_out, l->storage),
@@ -25,7 +25,7 @@ static int through_gates(const device_calls *calls, const stepped_backward *p, i
         .a_column = 1,
         .b_row = l->u_out,
         .b_column = l->u_in,
-        .c_row = l->state_size,
+        .c_row = l->initial_size,
     };
     return rows && step.K ? multiply(calls, &step) : 0;
 }
@@ -143,6 +143,8 @@ static int one_step(const device_calls *calls, const stepped_backward *p, int64_
 int run_backward(const device_calls *calls, const stepped_backward *p)
 {
     const stepped_layer *l = &p->layer;
+    /* Then there is one step, and of h and of what passes on to hx no part is the same. */
+    const int is_apart = l->initial_size != l->state_size;
     int64_t after = 0, after_rows = 0;
     TRY(load_states(calls, l, p->dh, NULL, p->dhy, l->state_size));
     TRY(load_states(calls, l, p->dc, NULL, p->dcy, l->hidden_size));
@@ -152,10 +154,12 @@ int run_backward(const device_calls *calls, const stepped_backward *p)
         const int64_t n = step < l->steps ? l->batch_sizes[t] : 0;
         const int64_t products = p->dhx ? after_rows : LEAST(after_rows, n);
         TRY(passed_on(calls, p, after, products));
+        if (is_apart && step == l->steps)
+            break;
         TRY(one_step(calls, p, n ? t : 0, n, products));
         after = t;
         after_rows = n;
     }
-    TRY(store_states(calls, l, p->dhx, p->dh, l->state_size));
+    TRY(store_states(calls, l, p->dhx, is_apart ? p->products : p->dh, l->initial_size));
     return store_states(calls, l, p->dcx, p->dc, l->hidden_size);
 }

@@ -39,7 +39,7 @@ static int gate_products(const device_calls *calls, const stepped_forward *p, co
         .c_type = l->real,
         .M = rows,
         .N = (gates.high - gates.low) * H,
-        .K = l->state_size,
+        .K = l->initial_size,
         .a = element(state, first * state_row, l->storage),
         .b = element(l->u, gates.low * H * l->u_out, l->storage),
         .c = element(p->h_products, first * width + gates.low * H, l->real),
@@ -115,18 +115,19 @@ static int cells(const device_calls *calls, const stepped_forward *p, int64_t t,
         .x_products = p->w ? element(p->x_products, ahead * l->gates * H, l->real) : NULL,
         .x = element(p->x, row * p->x_row, l->storage),
         .h_products = p->h_products,
-        .input_bias = p->input_bias,
-        .recurrent_bias = p->recurrent_bias,
         .peepholes = l->peepholes,
         .attention = element(l->attention, row, l->storage),
         .output_row = p->output_row,
         .y_row = p->y_row,
         .x_row = p->x_row,
-        .bias_gate = p->bias_gate,
         .rows = n,
         .h_rows = h_rows,
         .hidden_size = H,
     };
+    for (int i = 0; i < MOST_GATES; i++) {
+        step.input_bias[i] = p->input_bias[i];
+        step.recurrent_bias[i] = p->recurrent_bias[i];
+    }
     for (int i = 0; i < SCALARS; i++)
         step.scalars[i] = l->scalars[i];
     for (int i = 0; i < MOST_PLANES; i++)
@@ -157,7 +158,7 @@ static int one_step(const device_calls *calls, const stepped_forward *p, int64_t
                                element(p->output, l->offsets[from] * p->output_row, l->storage),
                                p->output_row, 0, before));
     if (initial)
-        TRY(recurrent_products(calls, p, initial, l->state_size, before, n - before));
+        TRY(recurrent_products(calls, p, initial, l->initial_size, before, n - before));
     return cells(calls, p, t, n, initial ? n : before, ahead);
 }
 
@@ -179,7 +180,7 @@ int run_forward(const device_calls *calls, const stepped_forward *p)
 {
     const stepped_layer *l = &p->layer;
     void *sorted = l->order && p->hx ? p->sorted : NULL;
-    TRY(load_states(calls, l, p->h, sorted, p->hx, l->state_size));
+    TRY(load_states(calls, l, p->h, sorted, p->hx, l->initial_size));
     TRY(load_states(calls, l, p->c, NULL, p->cx, l->hidden_size));
     for (int64_t done = 0; done < l->steps;) {
         const int64_t end = done + chunk_steps(p, done);

@@ -3,8 +3,8 @@
  * Functions return 0, a positive error of `launch` or a negative one of `gemm`.
  *
  * N: sequences, T: packed rows, B: most rows of a step, G: gates, P: planes, V: saved planes, H:
- * hidden_size, S: state_size, the units of h: fewer than H where what the cell puts out is
- * projected. */
+ * hidden_size, S: state_size, the units of h: not H where what the cell puts out is projected, S':
+ * initial_size, those of hx. */
 
 /* c = a b, or c += a b: row i of c is c_row elements after the one before. Types are storage
  * numbers; c may be F32 where a and b are F16 or BF16. */
@@ -19,11 +19,11 @@ typedef struct {
 typedef struct {
     int storage, real, reverse, gates, planes, saved;
     int idle_keeps_state; /* what a sequence without a step leaves: its initial states, or zeros */
-    int64_t steps, batch, input_size, hidden_size, state_size;
+    int64_t steps, batch, input_size, hidden_size, state_size, initial_size;
     const int64_t *batch_sizes, *offsets; /* of each step, on the host */
     const int64_t *order;                 /* N, on the device; or NULL */
     void *load_states, *store_states;     /* kernels */
-    const void *u;                        /* recurrent matrices (G, H out, S in), as strided */
+    const void *u;                        /* recurrent matrices (G, H out, S' in), as strided */
     int64_t u_out, u_in;
     int late;           /* the gate whose product is with an operand, in the layout; or -1 */
     void *operand;      /* kernel; NULL without a late gate */
@@ -41,15 +41,14 @@ typedef struct {
     void *pointwise; /* kernel */
     const void *w; /* input matrices (G, H out, I in), as strided; NULL: every gate gets x itself */
     int64_t w_out, w_in;
-    const void *input_bias, *recurrent_bias; /* G rows of H, bias_gate apart; or NULL */
-    int64_t bias_gate;
-    const void *x, *hx, *cx; /* storage (T, I), (N, S), (N, H); hx, cx may be NULL */
+    const void *input_bias[4], *recurrent_bias[4]; /* (H) of each gate of the cell; or NULL */
+    const void *x, *hx, *cx; /* storage (T, I), (N, S'), (N, H); hx, cx may be NULL */
     int64_t x_row, output_row, y_row;
     void *output, *y;    /* storage (T, S); y may be NULL */
     void *hy, *cy;       /* storage (N, S), (N, H); or NULL */
     void *cells, *saved; /* real (T, H), storage (T, V, H); or NULL */
     void *hidden; /* storage (T, H): what is projected, or the late gate's operand; or NULL */
-    void *h, *c, *sorted;          /* scratch: real (N, S), real (N, H), storage (N, S) */
+    void *h, *c, *sorted;          /* scratch: real (N, S or S'), real (N, H), storage (N, S') */
     void *operand;                 /* scratch: storage (B, H), of a step where hidden is NULL */
     void *x_products, *h_products; /* scratch: real (chunk_rows, G, H), (B, G, H) */
     int64_t chunk_rows;            /* input products run ahead for so many rows at most */
@@ -64,7 +63,7 @@ typedef struct {
     int64_t dy_row, mask_row, output_row, dgates_row, dprojected_row;
     void *dhx, *dcx;
     void *dgates, *dprojected; /* storage (T, P, H); (T, S) with a projection */
-    void *dh, *dc, *products;  /* scratch: real (N, S), (N, H), (B, S) */
+    void *dh, *dc, *products;  /* scratch: real (N, S), (N, H), (B, S') */
     void *dhidden;             /* scratch: real (B, H), with a projection or a late gate */
 } stepped_backward;
 
