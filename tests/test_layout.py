@@ -29,7 +29,7 @@ def configs(draw):
         hidden_size=hidden,
         num_layers=draw(st.integers(1, 4)),
         direction=draw(st.sampled_from(("left_to_right", "concat"))),
-        bias=draw(st.sampled_from(["none", "both"])),
+        bias=draw(st.sampled_from(["none", "both", "merged"])),
         skip_input=skip,
     )
 
@@ -235,10 +235,14 @@ def test_block_places_the_same_elements_as_its_gates(name, config):
         else:
             assert matrix.offset == block.offset + gate * config.hidden_size * block.out_stride
             assert matrix.strides == (block.out_stride, block.in_stride)
-        if bias is None:
-            assert block.bias_offset is None
-        else:
-            assert bias.offset == block.bias_offset + gate * config.hidden_size
+        vectors = [
+            at
+            for at in range(config.num_gates)
+            if layout.bias(config, layer, direction, role, at) is not None
+        ]
+        assert (block.bias_offset is None) == (not vectors)
+        if bias is not None:
+            assert bias.offset == block.bias_offset + vectors.index(gate) * config.hidden_size
 
 
 def test_in_gate_out_is_one_dense_array():

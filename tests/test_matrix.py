@@ -76,8 +76,10 @@ def test_products_of_strided_matrices(host_device, dtype, shape):
 
 
 @pytest.mark.parametrize("dtype", BOUNDS)
+@pytest.mark.parametrize("is_transposed", [False, True])
 @pytest.mark.parametrize("has_other", [False, True])
-def test_products_with_chosen_rows(host_device, dtype, has_other):
+def test_products_with_chosen_rows(host_device, dtype, has_other, is_transposed):
+    """Into a matrix whose rows, or whose columns, are adjacent."""
     M, N, K = 65, 67, 900
     rng = np.random.default_rng(0)
     a, b, other = draw((K, M), dtype, 1).T, draw((40, N), dtype, 2), draw((7, N), dtype, 3)
@@ -86,9 +88,14 @@ def test_products_with_chosen_rows(host_device, dtype, has_other):
     if not has_other:
         chosen[index < 0] = 0
     given = {"other": other.ctypes.data, "other_row": N} if has_other else {}
-    c = draw((M, N), dtype, 4)
-    host_device.gemm(dtype, matrix(c), matrix(a), matrix(b, index=index, **given), (M, N, K))
-    assert_close(c, real(a), chosen)
+    c = draw((N, M + 2), dtype, 4)[:, :M].T if is_transposed else draw((M, N), dtype, 4)
+    start = real(c)
+    for accumulate in (False, True):
+        right = matrix(b, index=index, **given)
+        options = {"accumulate": accumulate}
+        host_device.gemm(dtype, matrix(c), matrix(a), right, (M, N, K), **options)
+        assert_close(c, real(a), chosen, start if accumulate else 0)
+        start = real(c)
 
 
 @pytest.mark.parametrize("shape", [(129, 65, 800), (17, 800, 129), (1, 800, 65), (800, 1, 65)])

@@ -19,12 +19,12 @@ def draw(network, seed=0, lengths=LENGTHS):
     parameters = oracle.unpack(network, rng.uniform(-0.7, 0.7, oracle.buffer_size(network)))
     steps, batch = max(lengths), len(lengths)
     layers = network.num_layers * network.num_directions
-    width = network.num_directions * network.state_size
     x = rng.uniform(-1, 1, (steps, batch, network.input_size))
-    dy = rng.uniform(-1, 1, (steps, batch, width))
+    dy = rng.uniform(-1, 1, (steps, batch, network.output_size))
     padding = np.arange(steps)[:, None] >= np.array(lengths)
     x[padding] = dy[padding] = np.nan
-    hx, dhy = (rng.uniform(-1, 1, (layers, batch, network.state_size)) for _ in range(2))
+    sizes = network.initial_size, network.state_size
+    hx, dhy = (rng.uniform(-1, 1, (layers, batch, size)) for size in sizes)
     cx, dcy = (rng.uniform(-1, 1, (layers, batch, network.hidden_size)) for _ in range(2))
     return parameters, x, hx, cx, dy, dhy, dcy
 
@@ -61,19 +61,25 @@ NETWORKS += [
     Network("lstm", 2, 3, 2, 2, clip=(-0.2, 0.3)),
     Network("lstm", 2, 3, 2, 1, projection_size=2, clip=(-0.1, 0.1), idle_keeps_state=True),
     Network("peephole_lstm", 2, 3, 2, 2, projection_size=2, clip=(-0.2, 0.3)),
+    Network("gru", 2, 3, 2, backwards=True, bias="merged"),
+    Network("lstm", 2, 3, 2, 2, projection_size=2, sums=True, independent=True),
+    Network("lbr_augru", 2, 3, 3, 2, independent=True, bias="merged"),
+    Network("peephole_lstm", 2, 3, 2, 2, sums=True, independent=True, recurrent_size=4),
+    Network("tanh", 2, 3, 2, backwards=True, recurrent_size=2),
 ]
 
 
 @pytest.mark.parametrize("network", NETWORKS)
 def test_gradients_equal_finite_differences(network):
-    mode = network.mode
-    parameters, x, hx, cx, dy, dhy, dcy = draw(network)
+    mode, lengths = network.mode, (1, 0, 1) if network.recurrent_size else LENGTHS
+    parameters, x, hx, cx, dy, dhy, dcy = draw(network, lengths=lengths)
     rng = np.random.default_rng(1)
-    masks = [(rng.random(dy.shape) > 0.3) / 0.7 for _ in range(network.num_layers - 1)]
-    valid, attention = np.isfinite(dy), draw_attention(network)
+    shape = *x.shape[:2], network.num_directions * network.state_size
+    masks = [(rng.random(shape) > 0.3) / 0.7 for _ in range(network.num_layers - 1)]
+    valid, attention = np.isfinite(dy), draw_attention(network, lengths)
 
     def run():
-        return oracle.forward(network, parameters, x, LENGTHS, hx, cx, masks, attention)
+        return oracle.forward(network, parameters, x, lengths, hx, cx, masks, attention)
 
     def loss():
         result = run()

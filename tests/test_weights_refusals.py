@@ -51,6 +51,29 @@ def test_what_a_format_has_not_is_refused(target, config, words):
     assert refusal(NotSupported, pack, target, parameters) == expected
 
 
+@pytest.mark.parametrize(
+    "fields, words",
+    [
+        (
+            {"direction": "right_to_left"},
+            "`direction` must be one of left_to_right, concat for {}, got 'right_to_left'",
+        ),
+        (
+            {"direction": "concat", "independent": True},
+            "`independent` must be False, every layer of {} reads both directions, got True",
+        ),
+        (
+            {"recurrent_size": 7},
+            "`recurrent_size` must be 0, {} has initial states of the size of later ones, got 7",
+        ),
+    ],
+)
+def test_what_no_format_has_is_refused(fields, words):
+    for kind in FORMATS.values():
+        config = replace(LSTM, dtype="float32", **fields)
+        assert refusal(NotSupported, kind.check, config) == words.format(kind.title)
+
+
 # Bias vectors.
 
 
@@ -74,6 +97,21 @@ def test_the_biases_of_gru_are_never_added(to, sum_biases):
         f"`bias` cannot become {to!r}: gru multiplies its recurrent bias by the reset gate, so "
         "that one vector cannot stand for the other, got 'both'"
     )
+
+
+@pytest.mark.parametrize("config", [LSTM, GRU], ids=["lstm", "gru"])
+def test_biases_are_merged_where_they_are_only_added(config):
+    parameters = random_parameters(config)
+    words = "cannot become 'merged', which has no place for the recurrent bias"
+    assert words in refusal(NotSupported, with_bias, parameters, "merged")
+    merged = with_bias(parameters, "merged", sum_biases=True).values
+    for key, value in parameters.values.items():
+        if key.kind == BIAS and key.gate in config.record.separate:
+            np.testing.assert_array_equal(merged[key], value)
+        elif key.kind == BIAS and key.role == RECURRENT:
+            assert key not in merged
+            other = key._replace(role=INPUT)
+            np.testing.assert_array_equal(merged[other], parameters.values[other] + value)
 
 
 def test_a_lone_bias_of_gru_keeps_its_place():
@@ -114,7 +152,7 @@ def test_a_bias_is_not_dropped_for_none_even_if_it_may_be_added():
 
 
 def test_an_unknown_bias_is_refused():
-    words = "`bias` must be one of none, input, recurrent, both, got 'two'"
+    words = "`bias` must be one of none, input, recurrent, both, merged, got 'two'"
     assert refusal(BadParam, with_bias, random_parameters(LSTM), "two") == words
     words = "`bias` must be one of recurrent, none for Keras, got 'both'"
     assert refusal(NotSupported, fit, "keras", random_parameters(LSTM), bias="both") == words
