@@ -86,12 +86,12 @@ class Tensors:
         return np.concatenate(tails)
 
     def placement(self) -> InTensors:
-        tensors = {}
+        tensors = [None, None, None]
         for role, of in self.matrices.items():
             layer, direction, row, _ = (step // of.itemsize for step in of.strides)
             inner = (1, row) if self.notation == ONEDNN_IN_FIRST else (row, 1)
             tensors[role] = Strided(of.ctypes.data, (layer, direction, *inner))
-        return InTensors(tensors, self.biases.ctypes.data, self.peepholes.ctypes.data)
+        return InTensors(tuple(tensors), self.biases.ctypes.data, self.peepholes.ctypes.data)
 
 
 def vectors_of(network: Network, peepholes: bool) -> list[tuple[str, str]]:

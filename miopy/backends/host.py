@@ -23,6 +23,7 @@ from .stepped import STORAGE
 
 BUILDS = ("avx512", "avx2", "base")  # of the kernels, as numbered in kernels/host/pool.h
 ALIGNMENT = 64
+VOID = ffi.typeof("void *")
 
 
 def why_missing() -> str | None:
@@ -139,7 +140,7 @@ class HostBackend:
             raise OutOfMemory("array", f"of shape {shape} cannot be allocated") from None
 
     def _pointer(self, address: int | None) -> Any:
-        return ffi.cast("void *", address or 0)
+        return ffi.cast(VOID, address or 0)
 
     def _indices(self, array: np.ndarray[Any, Any] | None) -> Any:
         if array is None:
@@ -156,15 +157,13 @@ class HostBackend:
         target.batch_sizes = self._indices(sequence.batch_sizes_array)
         target.offsets = self._indices(sequence.offsets)
         target.order = self._indices(sequence.order_array)
-        for role, matrix in (("input", layer.input), ("recurrent", layer.recurrent)):
-            if matrix is not None:
-                setattr(target, role, self._pointer(matrix.address))
-                setattr(target, f"{role}_out", matrix.row)
-                setattr(target, f"{role}_in", matrix.column)
-        for gate, bias in enumerate(layer.input_biases):
-            target.input_bias[gate] = self._pointer(bias)
-        for gate, bias in enumerate(layer.recurrent_biases):
-            target.recurrent_bias[gate] = self._pointer(bias)
+        if layer.input is not None:
+            target.input = self._pointer(layer.input.address)
+            target.input_out, target.input_in = layer.input.row, layer.input.column
+        target.recurrent = self._pointer(layer.recurrent.address)
+        target.recurrent_out, target.recurrent_in = layer.recurrent.row, layer.recurrent.column
+        target.input_bias = list(map(self._pointer, layer.input_biases))
+        target.recurrent_bias = list(map(self._pointer, layer.recurrent_biases))
         for gate, position in enumerate(layer.position):
             target.position[gate] = position
         target.idle_keeps_state = config.idle_keeps_state

@@ -14,6 +14,7 @@ from ..core.config import RNNConfig
 from ._stepped import ffi, lib
 
 STORAGE = {"float32": 0, "float16": 1, "bfloat16": 2, "float64": 3}  # of kernels/target.h
+VOID = ffi.typeof("void *")
 AHEAD_NBYTES = 128 << 20  # input products that run ahead of the steps
 
 
@@ -35,7 +36,7 @@ class Engine(Protocol):
 
 
 def pointer(address: int | None) -> Any:
-    return ffi.cast("void *", address or 0)
+    return ffi.cast(VOID, address or 0)
 
 
 def real_number(config: RNNConfig) -> int:
@@ -68,8 +69,8 @@ def forward(
     if layer.input is not None:
         call.w = pointer(layer.input.address)
         call.w_out, call.w_in = layer.input.row, layer.input.column
-    call.input_bias[0 : config.num_gates] = [pointer(each) for each in layer.input_biases]
-    call.recurrent_bias[0 : config.num_gates] = [pointer(each) for each in layer.recurrent_biases]
+    call.input_bias = list(map(pointer, layer.input_biases))
+    call.recurrent_bias = list(map(pointer, layer.recurrent_biases))
     call.x, call.x_row = pointer(x.address), x.row
     call.hx, call.cx = pointer(hx), pointer(cx)
     call.output, call.output_row = pointer(output.address), output.row

@@ -155,7 +155,7 @@ def between_layers(
     check_rate("rnnDesc", descriptor)
     if descriptor.states is None:
         raise BadParam("rnnDesc", "must have a dropout descriptor with states, they are NULL")
-    needed = check_states(backend, "rnnDesc", descriptor, rows * config.output_size)
+    needed = check_states(backend, "rnnDesc", descriptor, rows * config.layer_output_size)
     states = call.outputs if descriptor.advances else call.inputs
     states.append(Span("states", descriptor.states, needed))
     return Dropout(descriptor.dropout, descriptor.states, descriptor.advances)

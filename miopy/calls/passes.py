@@ -58,7 +58,13 @@ class Shapes(NamedTuple):
 
     @property
     def h_elements(self) -> int:
-        return self.config.num_layers * self.sequence.batch * self.config.output_size
+        return self.config.num_layers * self.sequence.batch * self.config.layer_output_size
+
+    @property
+    def initial_elements(self) -> int:
+        config = self.config
+        features = config.num_directions * config.initial_size
+        return config.num_layers * self.sequence.batch * features
 
     @property
     def c_elements(self) -> int:
@@ -116,10 +122,10 @@ def run_forward(
     """Training if there is a reserve. `tensors` has x, hx, cx, y, hy and cy."""
     shapes, call = run.shapes, run.arguments()
     config, has_c = shapes.config, shapes.config.record.has_cell_state
-    h, c = shapes.h_elements, shapes.c_elements
+    initial, h, c = shapes.initial_elements, shapes.h_elements, shapes.c_elements
     x = call.read("x", tensors["x"], shapes.x_elements)
     address = call.read(*w, run.layout.size(config))
-    hx = call.read("hx", tensors["hx"], h, optional=True)
+    hx = call.read("hx", tensors["hx"], initial, optional=True)
     cx = call.read("cx", tensors["cx"], c, optional=True) if has_c else None
     y = call.write("y", tensors["y"], shapes.y_elements)
     hy = call.write("hy", tensors["hy"], h, optional=True)
@@ -159,15 +165,15 @@ def run_backward_data(
     """`tensors` has dy, dhy, dcy, hx, cx, dx, dhx and dcx."""
     shapes, call = run.shapes, run.arguments()
     config, has_c = shapes.config, shapes.config.record.has_cell_state
-    h, c = shapes.h_elements, shapes.c_elements
+    initial, h, c = shapes.initial_elements, shapes.h_elements, shapes.c_elements
     dy = call.read("dy", tensors["dy"], shapes.y_elements)
     address = call.read(*w, run.layout.size(replace(config, bias="none")))
-    hx = call.read("hx", tensors["hx"], h, optional=True)
+    hx = call.read("hx", tensors["hx"], initial, optional=True)
     dhy = call.read("dhy", tensors["dhy"], h, optional=True)
     cx = call.read("cx", tensors["cx"], c, optional=True) if has_c else None
     dcy = call.read("dcy", tensors["dcy"], c, optional=True) if has_c else None
     dx = call.write("dx", tensors["dx"], shapes.x_elements)
-    dhx = call.write("dhx", tensors["dhx"], h, optional=True)
+    dhx = call.write("dhx", tensors["dhx"], initial, optional=True)
     dcx = call.write("dcx", tensors["dcx"], c, optional=True) if has_c else None
     work = call.opaque(workspace, writable=True)
     space = call.opaque(reserve, writable=shapes.keeps_gradients)
@@ -205,7 +211,7 @@ def run_backward_weights(
     """`tensors` has x and hx. `accumulate` adds to dw instead of overwriting it."""
     shapes, call = run.shapes, run.arguments()
     x = call.read("x", tensors["x"], shapes.x_elements)
-    hx = call.read("hx", tensors["hx"], shapes.h_elements, optional=True)
+    hx = call.read("hx", tensors["hx"], shapes.initial_elements, optional=True)
     address = call.write(*dw, run.layout.size(shapes.config))
     work = call.opaque(workspace, writable=True)
     space = call.opaque(reserve, writable=False)

@@ -8,6 +8,7 @@ dgates, or its dprojected, will stand, and each element is read before it is ove
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from .backend import Backend, Layer, Matrix
 from .config import DTYPES, SUM, RNNConfig
@@ -51,6 +52,7 @@ def input_plane(config: RNNConfig, position: tuple[int, ...], gate: int) -> int:
     return plane if plane >= config.num_gates else position[gate]
 
 
+@lru_cache(maxsize=256)
 def input_runs(config: RNNConfig, position: tuple[int, ...]) -> list[tuple[int, int, int]]:
     """Gates whose input planes are adjacent: (first gate in layout order, plane, how many)."""
     planes = [input_plane(config, position, position.index(at)) for at in range(config.num_gates)]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from .backend import Backend, Layer, Matrix, Vectors
 from .backward_data import Gradients, gate_rows, input_plane, input_runs
@@ -125,27 +125,37 @@ class Sums:
 
     def vectors(self) -> None:
         """The gradient of a bias or peephole is the sum of its plane's rows."""
-        run, config, record = self.run, self.run.config, self.run.config.record
-        inputs = [input_plane(config, run.position, gate) for gate in range(config.num_gates)]
-        self._sums_of_planes(inputs, run.input_biases)
-        self._sums_of_planes(run.position, run.recurrent_biases)
-        self._sums_of_planes(range(record.peephole_plane, record.num_planes), run.peepholes)
-
-    def _sums_of_planes(self, planes: Iterable[int], vectors: Vectors) -> None:
-        """Planes that are adjacent, as their vectors are, take one call."""
-        config = self.run.config
-        nbytes = config.hidden_size * config.itemsize
-        pairs = zip(planes, vectors, strict=False)
-        runs: list[tuple[int, int, int]] = []
-        for plane, vector in sorted((plane, to) for plane, to in pairs if to is not None):
-            if runs:
-                first, start, count = runs[-1]
-                if (plane, vector) == (first + count, start + count * nbytes):
-                    runs[-1] = first, start, count + 1
-                    continue
-            runs.append((plane, vector, 1))
-        for plane, vector, count in runs:
+        run = self.run
+        config, vectors = run.config, (run.input_biases, run.recurrent_biases, run.peepholes)
+        for plane, vector, count in vector_runs(config, run.position, *vectors):
             of, columns = self._planes(plane), count * config.hidden_size
             self.backend.column_sums(
                 config.dtype, vector, of, self.rows, columns, accumulate=self.accumulate
             )
+
+
+@lru_cache(maxsize=1024)
+def vector_runs(
+    config: RNNConfig,
+    position: tuple[int, ...],
+    input_biases: Vectors,
+    recurrent_biases: Vectors,
+    peepholes: Vectors,
+) -> list[tuple[int, int, int]]:
+    """Vectors that are adjacent, as their planes in dgates are: (plane, vector, how many)."""
+    inputs = [input_plane(config, position, gate) for gate in range(config.num_gates)]
+    nbytes = config.hidden_size * config.itemsize
+    runs: list[tuple[int, int, int]] = []
+    for planes, vectors in (
+        (inputs, input_biases),
+        (position, recurrent_biases),
+        (range(config.record.peephole_plane, config.record.num_planes), peepholes),
+    ):
+        pairs = zip(planes, vectors, strict=False)
+        for plane, vector in sorted((plane, to) for plane, to in pairs if to is not None):
+            first, start, count = runs[-1] if runs else (-1, 0, 0)
+            if (plane, vector) == (first + count, start + count * nbytes):
+                runs[-1] = first, start, count + 1
+            else:
+                runs.append((plane, vector, 1))
+    return runs

@@ -48,8 +48,6 @@ DIRECTIONS = LEFT_TO_RIGHT, RIGHT_TO_LEFT, CONCAT, SUM = (
     "concat",
     "sum",
 )
-
-
 SIZES = ("input_size", "hidden_size", "num_layers", "projection_size", "recurrent_size")
 
 

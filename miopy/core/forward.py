@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from .backend import Backend, Layer, Matrix
-from .config import INPUT, PEEPHOLE, PROJECTION, RECURRENT, SUM, RNNConfig
-from .placement import Placement
+from .config import SUM, RNNConfig
+from .placement import Placement, placed
 from .plan import Plan
 from .sequence import Sequence
 
@@ -36,25 +36,9 @@ def layer_of(
     plan: Plan, placement: Placement, sequence: Sequence, layer: int, direction: int
 ) -> Layer:
     """One layer in one direction, with its parameters, or the gradients of these."""
-    config = plan.config
-    here = config, layer, direction
-    recurrent = placement.matrix(*here, RECURRENT)
-    assert recurrent is not None
-    skips = layer == 0 and config.skip_input
-    return Layer(
-        config,
-        sequence,
-        layer,
-        direction,
-        placement.order(config),
-        None if skips else placement.matrix(*here, INPUT),
-        recurrent,
-        placement.vectors(*here, INPUT),
-        placement.vectors(*here, RECURRENT),
-        placement.matrix(*here, PROJECTION) if config.projection_size else None,
-        placement.vectors(*here, PEEPHOLE),
-        plan.replays(sequence.batch_sizes),
-    )
+    here = placed(placement, plan.config, layer, direction)
+    replays = plan.replays(sequence.batch_sizes)
+    return Layer(plan.config, sequence, layer, direction, *here, replays)
 
 
 def state_address(layer: Layer, state: int | None, size: int) -> int | None:

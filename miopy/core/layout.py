@@ -125,22 +125,31 @@ class Layout:
     def bias(
         self, config: RNNConfig, layer: int, direction: int, role: int, gate: int
     ) -> Parameter | None:
-        """Bias (H,) of the gate at a position of this layout; None if there is none."""
-        block = self.block(config, layer, direction, role)
-        vectors = vector_numbers(config, self.order(config), role)
-        if block.bias_offset is None or gate not in vectors:
-            return None
-        offset = block.bias_offset + vectors[gate] * config.hidden_size
-        return Parameter(offset, (config.hidden_size,), (1,))
+        """Bias (H,) of the gate at a position of this layout; None if there is none. Of PEEPHOLE,
+        the peephole of a number."""
+        own = gate if role == PEEPHOLE else self.order(config).index(gate)
+        offset = self.vectors(config, layer, direction, role)[own]
+        return None if offset is None else Parameter(offset, (config.hidden_size,), (1,))
+
+    @functools.lru_cache(maxsize=1024)  # noqa: B019 - layouts are constants of their dialects
+    def vectors(
+        self, config: RNNConfig, layer: int, direction: int, role: int
+    ) -> tuple[int | None, ...]:
+        """Where the bias of each gate of the cell is, None if it has none; of PEEPHOLE, where each
+        peephole is."""
+        first = self.block(config, layer, direction, role).bias_offset or 0
+        numbers = vector_numbers(config, self.order(config), role)
+        return tuple(None if at is None else first + at * config.hidden_size for at in numbers)
 
 
-def vector_numbers(config: RNNConfig, order: tuple[int, ...], role: int) -> dict[int, int]:
-    """For the position of every gate that has a bias of a role, which of the role's vectors that
-    is; of PEEPHOLE, for every peephole."""
+def vector_numbers(config: RNNConfig, order: tuple[int, ...], role: int) -> tuple[int | None, ...]:
+    """For each gate of the cell, which of a role's vectors its bias is, None if it has none; of
+    PEEPHOLE, for each peephole."""
     if role == PEEPHOLE:
-        return {at: at for at in range(len(config.record.peepholes))}
-    positions = sorted(order[gate] for gate in config.bias_gates(role))
-    return {at: number for number, at in enumerate(positions)}
+        return tuple(range(len(config.record.peepholes)))
+    biased = config.bias_gates(role)
+    positions = sorted(order[gate] for gate in biased)
+    return tuple(positions.index(at) if gate in biased else None for gate, at in enumerate(order))
 
 
 def tensor_strides(notation: str, config: RNNConfig, role: int) -> tuple[int, int, int, int]:

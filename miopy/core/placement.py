@@ -5,16 +5,17 @@ Every walk asks a `Placement` for addresses; a backend sees nothing of how they 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
-from typing import Protocol
+from functools import lru_cache
+from typing import NamedTuple, Protocol
 
 from .backend import Matrix, Strided, Vectors
-from .config import INPUT, PEEPHOLE, RECURRENT, RNNConfig
+from .config import INPUT, PEEPHOLE, PROJECTION, RECURRENT, RNNConfig
 from .layout import Layout, vector_numbers
 
 
-class Placement(Protocol):
+class Placement(Hashable, Protocol):
     """Addresses by layer, direction and role."""
 
     def order(self, config: RNNConfig) -> tuple[int, ...]:
@@ -26,6 +27,36 @@ class Placement(Protocol):
 
     def vectors(self, config: RNNConfig, layer: int, direction: int, role: int) -> Vectors:
         """The bias of each gate in the cell's own order; of PEEPHOLE, the peepholes in theirs."""
+
+
+class Placed(NamedTuple):
+    """What belongs to a layer and direction, as in `backend.Layer`."""
+
+    position: tuple[int, ...]
+    input: Matrix | None
+    recurrent: Matrix
+    input_biases: Vectors
+    recurrent_biases: Vectors
+    projection: Matrix | None
+    peepholes: Vectors
+
+
+@lru_cache(maxsize=1024)
+def placed(placement: Placement, config: RNNConfig, layer: int, direction: int) -> Placed:
+    """All of a layer and direction. Remembered: what runs once runs again from the same place."""
+    here = config, layer, direction
+    recurrent = placement.matrix(*here, RECURRENT)
+    assert recurrent is not None
+    skips = layer == 0 and config.skip_input
+    return Placed(
+        placement.order(config),
+        None if skips else placement.matrix(*here, INPUT),
+        recurrent,
+        placement.vectors(*here, INPUT),
+        placement.vectors(*here, RECURRENT),
+        placement.matrix(*here, PROJECTION) if config.projection_size else None,
+        placement.vectors(*here, PEEPHOLE),
+    )
 
 
 @dataclass(frozen=True)
@@ -46,8 +77,8 @@ class InBuffer:
         return Matrix(address, block.out_stride, block.in_stride)
 
     def vectors(self, config: RNNConfig, layer: int, direction: int, role: int) -> Vectors:
-        first = self.layout.block(config, layer, direction, role).bias_offset
-        return _vectors(config, self.order(config), role, self.address, first or 0)
+        offsets = self.layout.vectors(config, layer, direction, role)
+        return _addresses(config, self.address, offsets)
 
 
 @dataclass(frozen=True)
@@ -55,13 +86,14 @@ class InTensors:
     """A tensor for the matrices of each role, one for all biases and one for peepholes; gates are
     in the cell's own order.
 
-    matrices    by role: strides of layer, direction, out and in; gates are H times the stride of
-                out apart. Roles without matrices may be absent
-    biases      (L, D, vectors, H), dense; input ones before recurrent ones
-    peepholes   (L, D, peepholes, H), dense
+    matrices    of the input, the recurrent and the projection's role, None if there are none; with
+                strides of layer, direction, out and in, gates are H times that of out apart
+    biases      (L, D, vectors, H), dense; input ones before recurrent ones. None where there are
+                none, or none are read
+    peepholes   (L, D, peepholes, H), dense; likewise
     """
 
-    matrices: Mapping[int, Strided]
+    matrices: tuple[Strided | None, Strided | None, Strided | None]
     biases: int | None = None
     peepholes: int | None = None
 
@@ -69,7 +101,7 @@ class InTensors:
         return tuple(range(config.num_gates))
 
     def matrix(self, config: RNNConfig, layer: int, direction: int, role: int) -> Matrix | None:
-        tensor = self.matrices.get(role)
+        tensor = self.matrices[role]
         if tensor is None:
             return None
         of_layer, of_direction, row, column = tensor.strides
@@ -79,22 +111,18 @@ class InTensors:
     def vectors(self, config: RNNConfig, layer: int, direction: int, role: int) -> Vectors:
         index = layer * config.num_directions + direction
         if role == PEEPHOLE:
-            first = index * len(config.record.peepholes)
-            base = self.peepholes
+            base, first = self.peepholes, index * len(config.record.peepholes)
         else:
-            before = len(config.bias_gates(INPUT))
-            first = index * (before + len(config.bias_gates(RECURRENT)))
-            first += before if role == RECURRENT else 0
+            inputs, recurrent = (len(config.bias_gates(each)) for each in (INPUT, RECURRENT))
+            first = index * (inputs + recurrent) + (inputs if role == RECURRENT else 0)
             base = self.biases
-        return _vectors(config, self.order(config), role, base, first * config.hidden_size)
+        size, numbers = config.hidden_size, vector_numbers(config, self.order(config), role)
+        if base is None:
+            return (None,) * len(numbers)
+        offsets = (None if at is None else (first + at) * size for at in numbers)
+        return _addresses(config, base, offsets)
 
 
-def _vectors(
-    config: RNNConfig, order: tuple[int, ...], role: int, base: int | None, first: int
-) -> Vectors:
-    """Addresses of vectors that begin `first` elements behind `base`, in the layout's order."""
-    numbers = vector_numbers(config, order, role)
-    places = range(len(config.record.peepholes)) if role == PEEPHOLE else order
-    nbytes = config.hidden_size * config.itemsize
-    start = (base or 0) + first * config.itemsize
-    return tuple(start + numbers[at] * nbytes if at in numbers else None for at in places)
+def _addresses(config: RNNConfig, base: int, offsets: Iterable[int | None]) -> Vectors:
+    """Addresses of vectors, given how many elements behind a base they are."""
+    return tuple(None if at is None else base + at * config.itemsize for at in offsets)
