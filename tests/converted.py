@@ -21,7 +21,7 @@ def config_of(case: Case) -> RNNConfig:
         case.input_size,
         case.hidden_size,
         case.num_layers,
-        case.num_directions == 2,
+        "concat" if case.num_directions == 2 else "left_to_right",
         case.network.bias,
         case.skip_input,
         case.dtype,

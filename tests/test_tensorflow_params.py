@@ -58,8 +58,9 @@ def to_canonical(config: RNNConfig, params: np.ndarray) -> object:
 def test_the_size_is_that_of_cudnn(dtype, num_layers, num_directions, projection_size):
     shape = {"num_layers": num_layers, "num_directions": num_directions, "dtype": dtype}
     case = cudnn_case("lstm", projection_size=projection_size, **shape)
+    direction = "concat" if num_directions == 2 else "left_to_right"
     config = RNNConfig(
-        *("lstm", case.input_size, case.hidden_size, num_layers, num_directions == 2),
+        *("lstm", case.input_size, case.hidden_size, num_layers, direction),
         projection_size=projection_size,
     )
     size = tc.CudnnRNNParamsSize(T=dtype, S="int32", **projected(config))
