@@ -143,7 +143,7 @@ static int one_step(const device_calls *calls, const stepped_backward *p, int64_
 int run_backward(const device_calls *calls, const stepped_backward *p)
 {
     const stepped_layer *l = &p->layer;
-    /* Then there is one step, and of h and of what passes on to hx no part is the same. */
+    /* Where hx has another size than h, there is one step, and hx is in its products alone. */
     const int is_apart = l->initial_size != l->state_size;
     int64_t after = 0, after_rows = 0;
     TRY(load_states(calls, l, p->dh, NULL, p->dhy, l->state_size));
