@@ -6,7 +6,7 @@
 #define __global__ __attribute__((global))
 #define __device__ __attribute__((device))
 #define __forceinline__ inline __attribute__((always_inline))
-#define __launch_bounds__(threads) __attribute__((launch_bounds(threads)))
+#define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))
 
 struct grid_index {
     unsigned int x;
@@ -20,5 +20,6 @@ struct grid_index {
 #define STAND_IN static __device__ __forceinline__ __attribute__((unused))
 STAND_IN float expf(float x) { return __builtin_amdgcn_exp2f(1.442695f * x); }
 STAND_IN float tanhf(float x) { return 1 - 2 / (expf(x + x) + 1); }
+STAND_IN float rintf(float x) { return __builtin_rintf(x); }
 STAND_IN double exp(double x) { return expf((float)x); }
 STAND_IN double tanh(double x) { return 1 - 2 / (exp(x + x) + 1); }

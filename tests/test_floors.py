@@ -21,8 +21,10 @@ MAY_IMPORT = {
         "errors",
         "core.backend",
         "core.cells",
+        "core.codes",
         "core.config",
         "backends.arrays",
+        "backends.quantized",
         "backends.scratch",
         "backends.stepped",
         "backends._stepped",
@@ -46,8 +48,9 @@ MAY_USE = {
 COMMANDS_MAY_USE = {"numpy", "rich"}
 # A module of the core imports only modules before it.
 CORE_ORDER = (
-    *("cells", "space", "strided", "sequence", "dlpack", "memory", "config", "layout", "backend"),
-    *("placement", "plan", "forward", "backward_data", "backward_weights"),
+    *("cells", "space", "strided", "sequence", "dlpack", "memory", "config", "layout", "codes"),
+    *("backend", "placement", "plan", "forward", "backward_data", "backward_weights"),
+    *("quantized", "quantized_forward"),
 )
 
 MAX_FILE_LINES = 400

@@ -21,7 +21,7 @@ from miopy.core.cells import CELLS  # noqa: E402
 
 HOST = Path("miopy/kernels/host")
 GENERATED = Path("build/host")
-FAMILIES = ("pool", "matrix", "recurrence", "rows", "dropout", "tensor", "stepped")
+FAMILIES = ("pool", "matrix", "recurrence", "rows", "dropout", "tensor", "stepped", "quantized")
 
 
 def declarations(folder: Path, families: Iterable[str]) -> str:

@@ -12,13 +12,14 @@ from build_host import ROOT, declarations
 from cffi import FFI
 
 STEPPED = Path("miopy/kernels/stepped")
-FAMILIES = ("calls", "steps", "masks")
+FAMILIES = ("calls", "steps", "masks", "quantized")
 
 ffi = FFI()
+ffi.cdef(declarations(STEPPED.parent, ["quantized"]))
 ffi.cdef(declarations(STEPPED, FAMILIES))
 ffi.set_source(
     "miopy.backends._stepped",
-    "\n".join(["#include <stdint.h>", *(f'#include "{family}.h"' for family in FAMILIES)]),
+    "\n".join(['#include "../quantized.h"', *(f'#include "{family}.h"' for family in FAMILIES)]),
     sources=sorted(str(path.relative_to(ROOT)) for path in (ROOT / STEPPED).glob("*.c")),
     include_dirs=[str(STEPPED)],
     extra_compile_args=["-O2", "-fvisibility=hidden", "-Wall"],

@@ -45,7 +45,7 @@ def sources() -> list[Source]:
         for dtype in DTYPES
     ]
     every += map(cuda_source.storage, cuda_source.STORAGE)
-    return [*every, cuda_source.bytes_and_masks()]
+    return [*every, cuda_source.bytes_and_masks(), cuda_source.quantized()]
 
 
 def gate_orders(cell: str) -> list[tuple[int, ...]]:

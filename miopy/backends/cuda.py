@@ -6,6 +6,7 @@ its launches are replayed as a graph. Nothing here waits for the device but the 
 
 from __future__ import annotations
 
+import functools
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
@@ -21,6 +22,7 @@ from .arrays import element_type
 from .cuda_device import Device
 from .cuda_elementwise import SHORT, Elementwise
 from .cuda_stream import Stream, check
+from .quantized import Quantized
 from .stepped import STORAGE, pointer
 
 MOST_GRAPHS = 64
@@ -51,6 +53,7 @@ class CudaBackend:
         self.memory = device.memory
         self._stream = Stream(device)
         self._elementwise = simple = Elementwise(self._stream)
+        self.quantized = quantized_on(self._stream)
         self._kernels: dict[tuple[str, str, tuple[int, ...]], dict[str, int]] = {}
         # Calls seen before: None, or the graph that replays them, and the sequence they are for.
         self._graphs: OrderedDict[bytes, tuple[Any, Any]] = OrderedDict()
@@ -182,6 +185,16 @@ class CudaBackend:
 
 def _transposed(matrix: Matrix) -> Matrix:
     return Matrix(matrix.address, matrix.column, matrix.row)
+
+
+def quantized_on(stream: Stream) -> Quantized:
+    """The kernels on 8-bit codes of a stream's device, loaded when they are first wanted."""
+
+    def kernels() -> dict[str, int]:
+        found = stream.device.load(cuda_source.quantized())
+        return {name.removesuffix("_f32"): function for name, function in found.items()}
+
+    return Quantized(lambda: stream, stream.calls, functools.cache(kernels), stream.upload)
 
 
 def check_extents(argument: str, *extents: int) -> None:

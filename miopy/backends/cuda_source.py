@@ -90,6 +90,14 @@ def bytes_and_masks() -> Source:
     return _source("bytes_and_masks", ("rows.c", "xorwow.c"), {}, None)
 
 
+@functools.cache
+def quantized() -> Source:
+    """The kernels on 8-bit codes, whose numbers are float32."""
+    cells = [f"cells/{cell}.h" for cell in ("lstm", "reset_before_gru")]
+    files = ["math.h", *cells, "quantized.c", "quantized_cells.c"]
+    return _source("quantized", files, {}, "float32")
+
+
 def _listed(numbers: Iterable[int]) -> str:
     return ", ".join(map(str, numbers))
 

@@ -17,6 +17,7 @@ from ..errors import BadParam, OutOfMemory
 from . import host_elementwise, stepped
 from ._host import ffi, lib
 from .arrays import element_type
+from .host_quantized import quantized_on
 from .host_stepped import CELL_NUMBER, HostEngine
 from .scratch import Allocator, Scratch
 from .stepped import STORAGE
@@ -101,6 +102,7 @@ class HostBackend:
         self._allocator = Allocator(_allocate, ALIGNMENT)
         self._scratch = Scratch(self._allocator)
         self._engine = HostEngine(self._pool, self._scratch)
+        self.quantized = quantized_on(self._pool, lambda: self._lock)
         self._locks: dict[int, threading.Lock] = {}
 
     @property

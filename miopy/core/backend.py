@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from ..errors import BadParam
+from .codes import QuantizedKernels
 from .config import RIGHT_TO_LEFT, RNNConfig
 from .sequence import Sequence
 
@@ -93,11 +94,13 @@ class Backend(Protocol):
     memory   where its addresses lie: HOST or CUDA of `core.memory`
     stream   the address of the stream its work is put on, 0 for the default one; None on the host,
              where a call returns when its work is done
+    quantized  inference on 8-bit codes
     """
 
     name: str
     memory: str
     stream: int | None
+    quantized: QuantizedKernels
 
     def set_stream(self, stream: Any) -> None:
         """Put later work on a stream: an address, an object that stands for one, or None.

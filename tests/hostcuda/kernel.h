@@ -27,7 +27,12 @@ float expf(float x) noexcept;
 double exp(double x) noexcept;
 float tanhf(float x) noexcept;
 double tanh(double x) noexcept;
+float rintf(float x) noexcept;
 }
+
+/* In two roundings: sources are compiled without multiply-add. */
+static inline float __fmul_rn(float a, float b) { return a * b; }
+static inline float __fadd_rn(float a, float b) { return a + b; }
 
 namespace hostcuda
 {
