@@ -66,6 +66,7 @@ class CudaBackend:
         self.dropout, self.dropout_advance = simple.dropout, simple.dropout_advance
         self.set_tensor, self.scale_tensor = simple.set_tensor, simple.scale_tensor
         self.transform_tensor, self.op_tensor = simple.transform_tensor, simple.op_tensor
+        self.convert_tensor = simple.convert_tensor
 
     @property
     def stream(self) -> int:

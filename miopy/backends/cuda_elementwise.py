@@ -26,6 +26,7 @@ SHORT = {
     "float8_e5m2fnuz": "i8",
 }
 STORAGE = {"i8": "int8"}
+CONVERTED = {"float32": 0, "float16": 1, "bfloat16": 2, "int8": 5, "uint8": 7}  # of target.h
 OPERATIONS = ("add", "multiply", "minimum", "maximum")  # as numbered in kernels/tensor.c
 MOST_DIMS = 5
 MOST_PLANES = 16
@@ -53,6 +54,23 @@ class WalkStrides(ctypes.Structure):
     """walk_strides of kernels/strided.h."""
 
     _fields_ = [("row", Int64 * MOST_DIMS), ("column", Int64)]
+
+
+class Conversion(ctypes.Structure):
+    """conversion of kernels/convert.c."""
+
+    _fields_ = [
+        ("y", ctypes.c_void_p),
+        ("x", ctypes.c_void_p),
+        ("scales", ctypes.c_void_p),
+        ("y_strides", WalkStrides),
+        ("x_strides", WalkStrides),
+        ("scale_strides", WalkStrides),
+        ("shape", WalkShape),
+        ("y_type", ctypes.c_int),
+        ("x_type", ctypes.c_int),
+        ("shift", ctypes.c_float),
+    ]
 
 
 class Planes(ctypes.Structure):
@@ -293,6 +311,28 @@ class Elementwise:
         number = ctypes.c_int(OPERATIONS.index(op))
         arguments = *walk(c), *walk(a), *walk(b), shape_of(lengths), *map(Float, scalars)
         self._tensor("op_tensor", dtype, lengths, number, *arguments)
+
+    def convert_tensor(
+        self,
+        dtypes: tuple[str, str],
+        lengths: tuple[int, ...],
+        y: Strided,
+        x: Strided,
+        *,
+        scales: Strided | None = None,
+        shift: float = 0.0,
+    ) -> None:
+        factors = scales or Strided(0, (0,) * len(lengths))
+        places = y, x, factors
+        call = Conversion(
+            *(each.address for each in places),
+            *(walk(each)[1] for each in places),
+            shape_of(lengths),
+            *(CONVERTED[dtype] for dtype in dtypes),
+            shift,
+        )
+        with self._stream:
+            self._stream.launch(self._shared("convert_tensor"), math.prod(lengths), call)
 
 
 def value(item: bytes) -> Any:

@@ -86,8 +86,8 @@ def storage(dtype: str) -> Source:
 
 @functools.cache
 def bytes_and_masks() -> Source:
-    """The kernels that know no type: rows of bytes, and dropout masks."""
-    return _source("bytes_and_masks", ("rows.c", "xorwow.c"), {}, None)
+    """The kernels that know no type, or every one: rows of bytes, dropout masks, conversions."""
+    return _source("bytes_and_masks", ("rows.c", "xorwow.c", "convert.c"), {}, None)
 
 
 @functools.cache

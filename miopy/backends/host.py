@@ -326,6 +326,7 @@ class HostBackend:
     scale_tensor = staticmethod(host_elementwise.scale_tensor)
     transform_tensor = staticmethod(host_elementwise.transform_tensor)
     op_tensor = staticmethod(host_elementwise.op_tensor)
+    convert_tensor = staticmethod(host_elementwise.convert_tensor)
 
     def dropout(
         self,

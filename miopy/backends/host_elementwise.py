@@ -18,6 +18,7 @@ _TYPES = {
     "float8_e4m3fnuz": 5,
     "float8_e5m2fnuz": 5,
     "int64": 6,
+    "uint8": 7,
 }
 _OPERATIONS = ("add", "multiply", "minimum", "maximum")  # as numbered in kernels/tensor_op.c
 
@@ -84,3 +85,17 @@ def op_tensor(
     walks = *_walk(c), *_walk(a), *_walk(b)
     number = _OPERATIONS.index(op)
     lib.op_tensor(_TYPES[dtype], number, len(lengths), lengths, *walks, *scalars)
+
+
+def convert_tensor(
+    dtypes: tuple[str, str],
+    lengths: tuple[int, ...],
+    y: Strided,
+    x: Strided,
+    *,
+    scales: Strided | None = None,
+    shift: float = 0.0,
+) -> None:
+    to, source = (_TYPES[dtype] for dtype in dtypes)
+    factors = (ffi.NULL, (0,) * len(lengths)) if scales is None else _walk(scales)
+    lib.convert(to, source, len(lengths), lengths, *_walk(y), *_walk(x), *factors, shift)

@@ -301,3 +301,21 @@ class Backend(Protocol):
 
         op is "add", "multiply", "minimum" or "maximum". beta 0 does not read c. c may be a or b.
         """
+
+    def convert_tensor(
+        self,
+        dtypes: tuple[str, str],
+        lengths: tuple[int, ...],
+        y: Strided,
+        x: Strided,
+        *,
+        scales: Strided | None = None,
+        shift: float = 0.0,
+    ) -> None:
+        """y = x with (y's, x's) dtypes: float32, float16, bfloat16, int8 or uint8.
+
+        Numbers become the nearest ones, integers saturate.
+
+        scales   float32, 0 being a stride along which they repeat; x is multiplied by them, and
+                 the shift added, in float32
+        """

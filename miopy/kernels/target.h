@@ -20,6 +20,7 @@
 #define I32 4
 #define I8 5
 #define I64 6
+#define U8 7 /* for conversions alone */
 
 #if defined(__CUDACC__) || defined(__HIPCC__)
 #ifndef INT64_MAX /* no <stdint.h>: device compilers have none */

@@ -1,4 +1,4 @@
-/* Host entry points of tensor.c and tensor_op.c. */
+/* Host entry points of tensor.c, tensor_op.c and convert.c. */
 #include "tensor.h"
 
 #include "walk.h"
@@ -28,6 +28,7 @@
 #define STORAGE I64
 #include "../tensor.c"
 #undef STORAGE
+#include "../convert.c"
 
 /* CALL(type's name, C type) for the type at hand. */
 #define FOR_FLOATING(CALL)                  \
@@ -88,4 +89,22 @@ void op_tensor(int type, int op, int dims, const int64_t *lengths, void *c,
     switch (type) {
         FOR_FLOATING(OP)
     }
+}
+
+void convert(int y_type, int x_type, int dims, const int64_t *lengths, void *y,
+             const int64_t *y_strides, const void *x, const int64_t *x_strides, const float *scales,
+             const int64_t *scale_strides, float shift)
+{
+    convert_tensor((conversion){
+        .y = y,
+        .x = x,
+        .scales = scales,
+        .y_strides = strides_of(dims, y_strides),
+        .x_strides = strides_of(dims, x_strides),
+        .scale_strides = strides_of(dims, scale_strides),
+        .shape = shape_of(dims, lengths),
+        .y_type = y_type,
+        .x_type = x_type,
+        .shift = shift,
+    });
 }
