@@ -70,6 +70,8 @@ class Cell:
         return len(self.gates) + self.separate.index(name) if name in self.separate else gate
 
 
+# Whether backward is as oneDNN computes it, which is not the derivative of forward: 0 or 1.
+ATTENTION = (("onednn_attention", 0.0),)
 CLIP = (("clip_low", -math.inf), ("clip_high", math.inf), ("clip_nan", math.nan))
 CELLS = {
     cell.name: cell
@@ -114,6 +116,7 @@ CELLS = {
             attention=True,
             blends=True,
             late="n",
+            scalars=ATTENTION,
         ),
         Cell(
             "lbr_augru",
@@ -122,6 +125,7 @@ CELLS = {
             saved=("z", "r", "n", "n_h"),
             attention=True,
             blends=True,
+            scalars=ATTENTION,
         ),
     )
 }

@@ -90,6 +90,8 @@ class RNNConfig:
                       are stacks of their own, whose outputs meet at the top
     recurrent_size    features of hx and columns of the recurrent matrices, where they are not those
                       of h: for sequences of one step, and cells that h enters by products alone
+    onednn_attention  backward of a cell with attention is what oneDNN computes, which is not the
+                      derivative of forward
     """
 
     cell: str
@@ -107,6 +109,7 @@ class RNNConfig:
     idle_keeps_state: bool = False
     independent: bool = False
     recurrent_size: int = 0
+    onednn_attention: bool = False
 
     def __post_init__(self) -> None:
         if self.cell not in CELLS:
@@ -146,6 +149,8 @@ class RNNConfig:
             raise BadParam("clip", f"must be None, {self.cell} has nothing to clip", self.clip)
         if self.slope is not None and "slope" not in dict(self.record.scalars):
             raise BadParam("slope", f"must be None, {self.cell} has none", self.slope)
+        if self.onednn_attention and not self.record.attention:
+            raise BadParam("onednn_attention", f"must be False, {self.cell} takes no attention")
         if self.slope is not None and not math.isfinite(self.slope):
             raise BadParam("slope", "must be finite", self.slope)
 
@@ -200,6 +205,8 @@ class RNNConfig:
             given["clip_nan"] = self.clip.low if self.clip.catches_nan else math.nan
         if self.slope is not None:
             given["slope"] = self.slope
+        if self.onednn_attention:
+            given["onednn_attention"] = 1.0
         return tuple(given.get(name, default) for name, default in self.record.scalars)
 
     @property

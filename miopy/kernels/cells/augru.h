@@ -1,6 +1,7 @@
 /* GRU, reset before the product, with attention t: w = (1-t)*z in place of z
  *     z, r = sigmoid(a)   n = tanh(a_n)   h' = (1-w)*n + w*h
- *   pre: z r n t, n's product being with its operand r*h    states: h    saved: z r n, then t */
+ *   pre: z r n t, n's product being with its operand r*h    states: h    saved: z r n, then t
+ *   scalars: whether backward is what oneDNN has, as if w were z but in dz */
 #include "reset_before_gru.h"
 
 INLINE real augru_operand(const real *scalars, const real *pre, const real *prev)
@@ -22,12 +23,13 @@ INLINE void augru_forward(const real *scalars, const real *pre, const real *prev
 INLINE void augru_backward(const real *scalars, const real *saved, const real *prev,
                            const real *next, const real *dnext, real *dpre, real *dprev)
 {
-    real z = saved[0], n = saved[2], w = (1 - saved[3]) * z;
+    const int as_onednn = scalars[0] > zero;
+    real z = saved[0], n = saved[2], w = pick(as_onednn, z, (1 - saved[3]) * z);
     real dw = dnext[0] * (prev[0] - n);
     dpre[0] = dw * (1 - saved[3]) * z * (1 - z);
     dpre[1] = zero;
     dpre[2] = dnext[0] * (1 - w) * (1 - n * n);
-    dpre[3] = -dw * z;
+    dpre[3] = -dw * z * pick(as_onednn, z * (1 - z), zero + 1);
     dprev[0] = dnext[0] * w;
 }
 

@@ -1,6 +1,7 @@
 /* GRU, reset after the product, with attention t: w = (1-t)*z in place of z
  *     z, r = sigmoid(a)   n = tanh(n_x + r*n_h)   h' = (1-w)*n + w*h
- *   pre: z r n_h n_x t    states: h    saved: z r n n_h, then t */
+ *   pre: z r n_h n_x t    states: h    saved: z r n n_h, then t
+ *   scalars: whether backward is what oneDNN has, as if w were z but in dz */
 INLINE void lbr_augru_forward(const real *scalars, const real *pre, const real *prev, real *next,
                               real *saved)
 {
@@ -16,12 +17,14 @@ INLINE void lbr_augru_forward(const real *scalars, const real *pre, const real *
 INLINE void lbr_augru_backward(const real *scalars, const real *saved, const real *prev,
                                const real *next, const real *dnext, real *dpre, real *dprev)
 {
-    real z = saved[0], r = saved[1], n = saved[2], n_h = saved[3], w = (1 - saved[4]) * z;
+    const int as_onednn = scalars[0] > zero;
+    real z = saved[0], r = saved[1], n = saved[2], n_h = saved[3];
+    real w = pick(as_onednn, z, (1 - saved[4]) * z);
     real dw = dnext[0] * (prev[0] - n), dn = dnext[0] * (1 - w) * (1 - n * n);
     dpre[0] = dw * (1 - saved[4]) * z * (1 - z);
     dpre[1] = dn * n_h * r * (1 - r);
     dpre[2] = dn * r;
     dpre[3] = dn;
-    dpre[4] = -dw * z;
+    dpre[4] = -dw * z * pick(as_onednn, z * (1 - z), zero + 1);
     dprev[0] = dnext[0] * w;
 }
