@@ -1,0 +1,168 @@
+"""Arguments of oneDNN's dnnl_primitive_execute: how they may be given, and what is refused."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+import hostcuda
+import numpy as np
+import pytest
+from onednn_harness import OnednnCase
+from onednn_run import OnednnRun, argument_number
+
+from miopy import onednn as dn
+from miopy.backends import cuda
+from miopy.errors import MiopyError
+
+INVALID = dn.dnnl_invalid_arguments
+LSTM = OnednnCase("lstm")
+
+
+class Prepared:
+    """A primitive, and arrays for all that it is given."""
+
+    def __init__(self, backend: str, case: OnednnCase = LSTM, kind: int = 64) -> None:
+        self.run = OnednnRun(case, backend, user_scratchpad=False)
+        self.descriptor = self.run.descriptor(kind)
+        self.primitive = dn.dnnl_primitive_create(self.descriptor)
+        rng = np.random.default_rng(0)
+        names = list(case.dims())
+        if kind == dn.dnnl_backward:
+            names += [f"diff_{name}" for name in names]
+        self.arrays: dict[int, Any] = {
+            argument_number(name): rng.uniform(
+                -1, 1, case.dims()[name.removeprefix("diff_")]
+            ).astype(np.float32)
+            for name in names
+        }
+        workspace = dn.dnnl_primitive_desc_query_md(self.descriptor, dn.dnnl_query_workspace_md, 0)
+        nbytes = dn.dnnl_memory_desc_get_size(workspace)
+        if nbytes:
+            self.arrays[dn.DNNL_ARG_WORKSPACE] = np.zeros(nbytes, np.uint8)
+
+    def execute(self, args: Any) -> None:
+        dn.dnnl_primitive_execute(self.primitive, self.run.stream, len(args), args)
+        dn.dnnl_stream_wait(self.run.stream)
+
+    def refused(self, **changes: Any) -> str:
+        """The message of the error with some arguments changed, by their DNNL_ARG's name."""
+        numbers = {getattr(dn, f"DNNL_ARG_{name}"): value for name, value in changes.items()}
+        args = self.arrays | numbers
+        before = {number: array.copy() for number, array in self.arrays.items()}
+        with pytest.raises(MiopyError) as caught:
+            self.execute({number: value for number, value in args.items() if value is not None})
+        assert caught.value.status == INVALID
+        for number, array in before.items():
+            assert np.array_equal(self.arrays[number], array), f"{number} was written"
+        assert str(caught.value).startswith("dnnl_primitive_execute: `args[")
+        return str(caught.value)
+
+    @property
+    def output(self) -> np.ndarray:
+        return self.arrays[dn.DNNL_ARG_DST_LAYER].copy()
+
+
+def test_arguments_are_memory_objects_arrays_or_addresses(backend):
+    one = Prepared(backend)
+    one.execute(one.arrays)
+    expected = one.output
+    memories = {
+        number: dn.dnnl_memory_create(
+            dn.dnnl_primitive_desc_query_md(one.descriptor, dn.dnnl_query_exec_arg_md, number),
+            one.run.engine,
+            array,
+        )
+        for number, array in one.arrays.items()
+    }
+    addresses = {number: array.ctypes.data for number, array in one.arrays.items()}
+    for args in (memories, addresses, list(memories.items()), memories | {999: None}):
+        one.arrays[dn.DNNL_ARG_DST_LAYER][:] = np.nan
+        one.execute(args)
+        assert np.array_equal(one.output, expected)
+
+
+@pytest.mark.parametrize("kind", [dn.dnnl_forward_training, dn.dnnl_backward])
+def test_every_argument_must_be_given(kind):
+    one = Prepared("host", kind=kind)
+    for name in (*map(str.upper, LSTM.dims()), "WORKSPACE"):
+        assert f"args[DNNL_ARG_{name}]` must be given" in one.refused(**{name: None})
+    if kind == dn.dnnl_backward:
+        assert "must be given" in one.refused(DIFF_BIAS=None)
+
+
+def test_a_scratchpad_of_the_user_must_be_given():
+    run = OnednnRun(LSTM, "host", user_scratchpad=True)
+    one = Prepared("host")
+    one.primitive = dn.dnnl_primitive_create(run.descriptor(dn.dnnl_forward_training))
+    assert "DNNL_ARG_SCRATCHPAD" in one.refused()
+
+
+def test_memory_that_does_not_fit():
+    one = Prepared("host")
+    dims = LSTM.dims()["src_layer"]
+    other = dn.dnnl_memory_desc_create_with_tag(3, dims, dn.dnnl_f32, dn.dnnl_ntc)
+    memory = dn.dnnl_memory_create(other, one.run.engine, np.zeros(dims, np.float32))
+    assert "memory descriptor" in one.refused(SRC_LAYER=memory)
+    dn.dnnl_memory_destroy(memory)
+    assert "destroyed" in one.refused(SRC_LAYER=memory)
+    empty = dn.dnnl_memory_create(
+        dn.dnnl_primitive_desc_query_md(one.descriptor, dn.dnnl_query_src_md, 0),
+        one.run.engine,
+        dn.DNNL_MEMORY_NONE,
+    )
+    assert "must not be NULL" in one.refused(SRC_LAYER=empty)
+    assert "at least 240 bytes" in one.refused(SRC_LAYER=np.zeros(59, np.float32))
+    assert "type float32" in one.refused(SRC_LAYER=np.zeros(dims))
+    assert "contiguous" in one.refused(SRC_LAYER=np.zeros((3, 4, 5), np.float32).swapaxes(0, 1))
+    fixed = np.zeros(LSTM.dims()["dst_layer"], np.float32)
+    fixed.flags.writeable = False
+    assert "read-only" in one.refused(DST_LAYER=fixed)
+    assert "aligned" in one.refused(WORKSPACE=1 + 4 * 10**6)
+
+
+def test_memory_that_was_allocated_holds_any_type(backend):
+    one = Prepared(backend)
+    one.execute(one.arrays)
+    expected, number = one.output, dn.DNNL_ARG_DST_LAYER
+    descriptor = dn.dnnl_primitive_desc_query_md(one.descriptor, dn.dnnl_query_dst_md, 0)
+    memory = dn.dnnl_memory_create(descriptor, one.run.engine, dn.DNNL_MEMORY_ALLOCATE)
+    one.execute(one.arrays | {number: memory})
+    mapped = dn.dnnl_memory_map_data(memory)
+    assert ctypes.string_at(mapped, expected.nbytes) == expected.tobytes()
+    dn.dnnl_memory_unmap_data(memory, mapped)
+
+
+def test_outputs_overlap_nothing():
+    one = Prepared("host")
+    state = one.arrays[dn.DNNL_ARG_DST_ITER]
+    assert "overlap" in one.refused(DST_ITER_C=state)
+    assert "overlap" in one.refused(SRC_ITER_C=state)
+    assert "overlap" in one.refused(DST_LAYER=one.arrays[dn.DNNL_ARG_WORKSPACE].view(np.float32))
+
+
+def test_a_state_may_be_replaced_in_place(backend):
+    one = Prepared(backend)
+    one.execute(one.arrays)
+    final = {name: one.arrays[argument_number(name)].copy() for name in ("dst_iter", "dst_iter_c")}
+    for target, source in (("dst_iter", "src_iter"), ("dst_iter_c", "src_iter_c")):
+        one.arrays[argument_number(target)] = one.arrays[argument_number(source)]
+    one.execute(one.arrays)
+    for name, values in final.items():
+        assert np.array_equal(one.arrays[argument_number(name)], values)
+
+
+def test_a_primitive_is_executed_on_a_stream_of_its_kind_of_engine(monkeypatch):
+    monkeypatch.setattr(cuda, "create", hostcuda.create)
+    monkeypatch.setattr(cuda, "why_missing", lambda: None)
+    one, other = Prepared("emulated"), Prepared("host")
+    with pytest.raises(MiopyError, match="must be of a dnnl_gpu engine"):
+        dn.dnnl_primitive_execute(one.primitive, other.run.stream, 0, {})
+
+
+def test_numbers_of_arguments():
+    one = Prepared("host")
+    for nargs in (-1, 99):
+        with pytest.raises(MiopyError) as caught:
+            dn.dnnl_primitive_execute(one.primitive, one.run.stream, nargs, one.arrays)
+        assert caught.value.status == INVALID

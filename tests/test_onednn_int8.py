@@ -1,0 +1,67 @@
+"""oneDNN's inference on 8-bit integers against the reference, and what it refuses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from onednn_int8 import H, Int8Case, Int8Run, check
+
+from miopy import onednn as dn
+from miopy.errors import MiopyError
+
+CASES = {
+    "lstm": Int8Case(),
+    "deep lstm": Int8Case(direction="concat", layers=2, per_output=True),
+    "projected lstm": Int8Case(direction="sum", projection=4, per_output=True, layers=2),
+    "gru": Int8Case("gru", "concat", layers=2),
+    "gru of numbers": Int8Case("gru", "sum", numbers=("dst_layer", "src_iter", "dst_iter")),
+    "lstm of numbers": Int8Case(direction="right_to_left", numbers=("dst_layer",), projection=7),
+    "signed": Int8Case(codes="int8", direction="sum", per_output=True),
+    "absent": Int8Case(absent=("src_iter", "dst_iter", "bias")),
+    "plain weights": Int8Case(layout="ldigo", projection=4, per_output=True),
+    "other plain weights": Int8Case("gru", layout="ldgoi"),
+    "gaps": Int8Case(gaps=True, numbers=("src_iter", "dst_iter")),
+}
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_inference_is_as_the_formulas_say(case, backend):
+    check(case, backend)
+
+
+def refused(case: Int8Case, status: int, **changes: Any) -> None:
+    with pytest.raises(MiopyError) as caught:
+        Int8Run(case, "host").descriptor(**changes)
+    assert caught.value.status == status
+
+
+def with_scales(count: int, mask: int) -> Any:
+    attr = dn.dnnl_primitive_attr_create()
+    dn.dnnl_primitive_attr_set_rnn_weights_qparams(attr, count, mask, [1.0] * count)
+    return attr
+
+
+def test_attributes_that_an_rnn_does_not_take():
+    refused(Int8Case(), dn.dnnl_unimplemented, attr=with_scales(4, 8))
+    refused(Int8Case(), dn.dnnl_unimplemented, attr=with_scales(4, 16))
+    refused(Int8Case(), dn.dnnl_invalid_arguments, attr=with_scales(4 * H - 1, 24))
+    shifted = dn.dnnl_primitive_attr_create()
+    dn.dnnl_primitive_attr_set_rnn_data_qparams(shifted, 2.0, 1.0)
+    refused(Int8Case(codes="int8"), dn.dnnl_unimplemented, attr=shifted)
+    assert Int8Run(Int8Case(), "host").descriptor(attr=with_scales(99, 0)) is not None
+
+
+def test_packed_weights_are_no_tensor():
+    run = Int8Run(Int8Case(), "host")
+    packed = dn.dnnl_primitive_desc_query_md(run.descriptor(), dn.dnnl_query_weights_md, 0)
+    query = dn.dnnl_memory_desc_query
+    assert query(packed, dn.dnnl_query_format_kind) == dn.dnnl_format_kind_opaque
+    assert query(packed, dn.dnnl_query_dims) == run.case.dims()["weights_layer"]
+    assert dn.dnnl_memory_desc_get_size(packed) > np.prod(run.case.dims()["weights_layer"])
+    assert run.descriptor(weights_layer_desc=packed) is not None
+    plain = run.described("bias")
+    with pytest.raises(MiopyError) as caught:
+        dn.dnnl_reorder_primitive_desc_create(packed, run.engine, plain, run.engine, None)
+    assert caught.value.status == dn.dnnl_invalid_arguments
