@@ -31,6 +31,9 @@ cases = importlib.import_module("cases")
 cudnn_harness = importlib.import_module("cudnn_harness")
 harness = importlib.import_module("harness")
 hostcuda = importlib.import_module("hostcuda")
+onednn_harness = importlib.import_module("onednn_harness")
+onednn_int8 = importlib.import_module("onednn_int8")
+onednn_run = importlib.import_module("onednn_run")
 
 MODES = {"relu": "ReLU", "tanh": "tanh", "lstm": "LSTM", "gru": "GRU"}
 DIRECTIONS = {1: "uni", 2: "bi"}
@@ -55,6 +58,20 @@ CUDNN_FEATURES = {
     "clipping": [{"clip": (-0.25, 0.5)}],
     "projection and clipping": [{"projection_size": 2, "clip": (-0.25, 0.5), **BATCH_MAJOR}],
 }
+# oneDNN's cells: options of its cases. Types, and the kinds of engines that run them.
+ONEDNN_CELLS = {
+    "vanilla RNN": [{"cell": cell} for cell in ("relu", "leaky_relu", "tanh", "logistic")],
+    "LSTM": [{"cell": "lstm"}],
+    "LSTM, peephole": [{"cell": "lstm", "peephole": True}],
+    "LSTM, projection": [{"cell": "lstm", "projection": 4}],
+    "GRU": [{"cell": "gru"}],
+    "LBR-GRU": [{"cell": "lbr_gru"}],
+    "AUGRU": [{"cell": "augru"}],
+    "LBR-AUGRU": [{"cell": "lbr_augru"}],
+}
+ONEDNN_DTYPES = {"float32": "f32", "bfloat16": "bf16", "float16": "f16"}
+ONEDNN_CODES = {"uint8": "u8", "int8": "s8"}
+ONEDNN_BACKENDS = {"host": "host", "cuda": "emulated"}
 
 
 def works(mode: str, directions: int, dtype: str, layout: str) -> bool:
@@ -129,6 +146,57 @@ def cudnn_table() -> str:
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
+def onednn_runs(backend: str, options: dict[str, object], dtype: str) -> bool:
+    """Whether a cell gives what the reference gives, in every direction that it has."""
+    try:
+        for direction in onednn_harness.DIRECTIONS:
+            if "augru" in str(options["cell"]) and direction != "left2right":
+                continue
+            case = onednn_harness.OnednnCase(direction=direction, dtype=dtype, seed=3, **options)
+            onednn_run.check(case, backend)
+    except AssertionError:
+        return False
+    return True
+
+
+def onednn_integers(backend: str, options: dict[str, object], codes: str) -> bool:
+    """The same of inference on 8-bit integers."""
+    if options["cell"] not in ("lstm", "gru") or "peephole" in options:
+        return False
+    projection = options.get("projection", 0)
+    try:
+        for direction in onednn_int8.DIRECTIONS:
+            case = onednn_int8.Int8Case(
+                str(options["cell"]), direction, projection=projection, codes=codes
+            )
+            onednn_int8.check(case, backend)
+    except (AssertionError, MiopyError):
+        return False
+    return True
+
+
+def onednn_table() -> str:
+    """The table of oneDNN's cells in Markdown."""
+    header = ["backend", "cell", "forward and backward", "forward", "inference"]
+    lines = [header, ["---"] * len(header)]
+    for backend, emulated in ONEDNN_BACKENDS.items():
+        for cell, cases_of_cell in ONEDNN_CELLS.items():
+            types = [
+                name
+                for dtype, name in ONEDNN_DTYPES.items()
+                if all(onednn_runs(emulated, options, dtype) for options in cases_of_cell)
+            ]
+            integers = [
+                name
+                for codes, name in ONEDNN_CODES.items()
+                if all(onednn_integers(emulated, options, codes) for options in cases_of_cell)
+            ]
+            both = [name for name in types if name != "f16"]
+            only = [name for name in types if name == "f16"]
+            lines.append([backend, cell, *(", ".join(names) for names in (both, only, integers))])
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
 def replaced(text: str, name: str, content: str) -> str:
     """A text with another table of this name."""
     before, rest = text.split(BEGIN.format(name))
@@ -143,7 +211,7 @@ def main(arguments: list[str]) -> int:
     action.add_argument("--check", action="store_true", help="exit 1 if README.md differs")
     chosen = parser.parse_args(arguments)
     hostcuda.emulate()
-    tables = {"": table(), " of cuDNN": cudnn_table()}
+    tables = {"": table(), " of cuDNN": cudnn_table(), " of oneDNN": onednn_table()}
     current = present = README.read_text()
     for name, content in tables.items():
         current = replaced(current, name, content)
