@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import hostcuda
@@ -158,6 +159,26 @@ def test_a_primitive_is_executed_on_a_stream_of_its_kind_of_engine(monkeypatch):
     one, other = Prepared("emulated"), Prepared("host")
     with pytest.raises(MiopyError, match="must be of a dnnl_gpu engine"):
         dn.dnnl_primitive_execute(one.primitive, other.run.stream, 0, {})
+
+
+def test_threads_share_an_engine(backend):
+    """And its scratchpad, which every one of these needs."""
+    cases = [OnednnCase("gru", batch=n, layouts={"src_layer": "ntc"}) for n in (2, 3, 5, 7)]
+    ready = [Prepared(backend, case) for case in cases]
+    for one in ready:
+        one.run.stream = ready[0].run.stream
+        one.execute(one.arrays)
+    expected = [one.output for one in ready]
+
+    def repeat(one: Prepared) -> np.ndarray:
+        for _ in range(20):
+            one.arrays[dn.DNNL_ARG_DST_LAYER][:] = np.nan
+            one.execute(one.arrays)
+        return one.output
+
+    with ThreadPoolExecutor(len(ready)) as pool:
+        for got, wanted in zip(pool.map(repeat, ready), expected, strict=True):
+            assert np.array_equal(got, wanted)
 
 
 def test_numbers_of_arguments():
