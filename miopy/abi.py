@@ -7,11 +7,16 @@ parameter of that name:
     pointer to a struct, taken      the live object of that number, None for NULL; a number that
                                     stands for no object goes in as an Address
     array of those, taken           a list, as long as the nearest `int` parameter before it says
+    array of structs, taken         a list of that length, each a tuple of its fields
     pointer to anything else, taken the pointer, which can be indexed, None for NULL
     `void *`                        an address, None for NULL
     pointer to a function           a callable, None for NULL
     numbers, enumerators, bool      the same
     pointer, not taken              receives what the function returns, in the header's order
+    `void *`, not taken             the same; what is returned is a pair of C type and value
+
+A pointer to const that is returned points to what belongs to the first argument: an object, or a
+copy of numbers, text or bytes. It ends when that one is destroyed.
 
 Outputs are written only when all of them can be. None leaves a number unwritten and makes a pointer
 NULL. A NULL output is an error unless the dialect lists its function in OPTIONAL_OUTPUTS or there
@@ -26,12 +31,14 @@ from __future__ import annotations
 import atexit
 import functools
 import inspect
-import itertools
 import textwrap
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from .errors import BadParam, MiopyError, OutOfMemory
+from .objects import OBJECTS, Address
+
+KEPT_ARRAYS = 32  # of each output: the same lengths and strides are asked for again and again
 
 
 class Rules(Protocol):
@@ -49,72 +56,6 @@ class Rules(Protocol):
         self, name: str, parameters: Sequence[tuple[str, str]]
     ) -> Callable[..., None] | None:
         """What logs the numbers of a call, pointers as addresses; None if nothing does."""
-
-
-class Address(int):
-    """A number from C that stands for no live object."""
-
-    def __repr__(self) -> str:
-        return hex(self)
-
-
-class Objects:
-    """Live objects by the number that stands for each in C.
-
-    Numbers never repeat, and as addresses they are such as no x86-64 process can map: code that
-    follows one by mistake faults at once.
-    """
-
-    def __init__(self) -> None:
-        self._objects: dict[int, Any] = {}
-        self._numbers: dict[Any, int] = {}
-        self._next = itertools.count(0x4D49 << 48 | 16, 16)
-        self.live = self._objects.get  # the quick way: None also for NULL and strangers
-
-    def __len__(self) -> int:
-        return len(self._objects)
-
-    def number(self, value: Any) -> int:
-        """The number of an object, a new one if C does not know it yet.
-
-        One that has been destroyed but is still referred to gets a number of no object.
-        """
-        number = self._numbers.get(value)
-        if number is not None:
-            return number
-        if not value.alive:
-            return next(self._next)
-        number = self._numbers.setdefault(value, next(self._next))
-        self._objects[number] = value
-        return number
-
-    def find(self, number: int) -> Any:
-        """The object; None for 0, an Address for a number of no object."""
-        found = self._objects.get(number)
-        if found is None and number:
-            return Address(number)
-        return found
-
-    def drop(self, number: int) -> None:
-        self._numbers.pop(self._objects.pop(number, None), None)
-
-    def find_all(self, numbers: Any, count: int) -> list[Any]:
-        """The objects of an array, up to the first number of none: what follows is not read."""
-        found: list[Any] = []
-        previous = value = None
-        for index in range(count):
-            number = numbers[index]
-            if number != previous:
-                previous, value = number, self._objects.get(number)
-                if value is None:
-                    found.append(self.find(number))
-                    break
-            found.append(value)
-        return found
-
-
-KEPT_ARRAYS = 32  # of each output: the same lengths and strides are asked for again and again
-OBJECTS = Objects()  # one for all dialects, so that none mistakes another's objects
 
 
 def callable_of(ffi: Any, signature: Any, address: int) -> Callable[..., Any] | None:
@@ -146,6 +87,8 @@ if {name}:
     elif {name}_value is not None: {name}[0] = {name}_value
 """
 WRITE_POINTER = "if {name}: write_pointer({name}, {name}_value)\n"
+WRITE_CONST = "if {name}: write_const(ffi, {name}, {name}_value, {kind!r}, {owner})\n"
+WRITE_TYPED = "if {name}: write_typed(ffi, {name}, {name}_value, {owner})\n"
 
 
 def unfit(name: str, value: Any) -> BadParam:
@@ -156,6 +99,49 @@ def write_pointer(pointer: Any, value: Any) -> None:
     """An address, an object's number, or NULL for None."""
     is_object = value is not None and not isinstance(value, int)
     pointer[0] = OBJECTS.number(value) if is_object else value or 0
+
+
+def write_const(ffi: Any, pointer: Any, value: Any, kind: str, owner: int) -> None:
+    """An address of what belongs to the object of number `owner`: an object, or a copy of text or
+    numbers, to which `kind` is the C type of pointers."""
+    if isinstance(value, str):
+        value = value.encode() + b"\0"
+    if isinstance(value, bytes | tuple):
+        array = f"{ffi.typeof(kind).item.cname}[]"
+        copy = OBJECTS.memory((array, value), owner, lambda: ffi.new(array, value))
+        pointer[0] = int(ffi.cast("uintptr_t", copy))
+    elif value is None:
+        pointer[0] = 0
+    else:
+        pointer[0] = OBJECTS.number_of_part(value, owner)
+
+
+def write_typed(ffi: Any, address: int, result: tuple[str, Any], owner: int) -> None:
+    """A value of a C type, such as ("int64_t", 3)."""
+    name, value = result
+    ctype = ffi.typeof(name)
+    if ctype.kind != "pointer":
+        ffi.cast(f"{name} *", address)[0] = value
+    elif name.startswith("const"):
+        write_const(ffi, ffi.cast("uintptr_t *", address), value, name, owner)
+    else:
+        write_pointer(ffi.cast("uintptr_t *", address), value)
+
+
+def structs_at(ffi: Any, ctype: Any, address: int, count: int) -> list[tuple[Any, ...]]:
+    """The fields of structs, pointers as objects; what follows a number of none is not read."""
+    array, names = ffi.cast(ctype, address), [name for name, _ in ctype.item.fields]
+    found = []
+    for index in range(count):
+        struct = array[index]
+        values = [getattr(struct, name) for name in names]
+        for position, value in enumerate(values):
+            if isinstance(value, ffi.CData):
+                values[position] = OBJECTS.find(int(ffi.cast("uintptr_t", value)))
+        found.append(tuple(values))
+        if any(isinstance(value, Address) for value in values):
+            break
+    return found
 
 
 class Entry:
@@ -176,13 +162,17 @@ class Entry:
         self._ffi = ffi
         self.name = function.__name__
         self.parameters = [(ffi.typeof(kind), name) for kind, name in parameters]
+        self.const = {name for kind, name in parameters if kind.startswith("const")}
+        # A struct that is no object: the types of objects are pointers by their names.
+        self.arrays = {name for kind, name in parameters if kind.endswith("*")}
         self.taken = set(inspect.signature(function).parameters)
         self.optional = optional
         self.names: dict[str, Any] = {"ffi": ffi, "function": function, "live": OBJECTS.live}
         self.names["Array"] = type(ffi.new("int[1]"))
-        helpers = (BadParam, callable_of, unfit, write_pointer)
+        helpers = (BadParam, callable_of, structs_at, unfit)
+        writers = (write_const, write_pointer, write_typed)
         methods = (OBJECTS.find, OBJECTS.find_all, OBJECTS.drop)
-        self.names |= {helper.__name__: helper for helper in (*helpers, *methods)}
+        self.names |= {helper.__name__: helper for helper in (*helpers, *writers, *methods)}
 
     def _argument(self, ctype: Any, name: str, count: str) -> str:
         """The Python value of a parameter; `count` is the parameter that measures arrays."""
@@ -193,6 +183,9 @@ class Entry:
             return f"callable_of(ffi, type_of_{name}, {name})"
         if ctype.kind != "pointer":
             return name
+        if ctype.item.kind == "struct" and name in self.arrays:
+            self.names[f"type_of_{name}"] = ctype
+            return f"structs_at(ffi, type_of_{name}, {name}, {count}) if {name} else None"
         if ctype.item.kind == "struct":
             return f"live({name}) or find({name})"
         if is_handles(ctype):
@@ -203,13 +196,18 @@ class Entry:
         """The lines that check whether its value can be written, and those that write it."""
         item, largest = ctype.item, None
         checks = "" if self.optional else CHECK_NULL
-        writes = WRITE_POINTER if item.kind == "pointer" else WRITE
+        writes = WRITE
+        if item.kind == "void":
+            writes = WRITE_TYPED
+        elif item.kind == "pointer":
+            writes = WRITE_CONST if name in self.const else WRITE_POINTER
         if item.kind == "primitive" and item.cname not in ("float", "double", "_Bool"):
             checks += CHECK_RANGE
             array = functools.partial(self._ffi.new, f"{item.cname}[]")
             self.names[f"array_{name}"] = functools.lru_cache(KEPT_ARRAYS)(array)
             largest = self._largest(item)
-        return checks.format(name=name, largest=largest), writes.format(name=name)
+        fields = {"owner": self.parameters[0][1], "kind": item.cname}
+        return checks.format(name=name, largest=largest), writes.format(name=name, **fields)
 
     def _largest(self, integer: Any) -> int:
         """What an integer type can hold."""
@@ -232,7 +230,7 @@ class Entry:
                 count = name
         call = f"function({', '.join(arguments)})"
         lines = [f"{', '.join(results)} = {call}\n" if results else f"{call}\n", *checks, *writes]
-        if "Destroy" in self.name:
+        if "destroy" in self.name.lower():
             lines.append(f"drop({self.parameters[0][1]})\n")
         names = ", ".join(name for _, name in self.parameters)
         return f"def entry({names}):\n" + textwrap.indent("".join([*lines, "return 0\n"]), " " * 4)

@@ -23,7 +23,7 @@ from typing import Any
 from c_library import FACTS, SUCCESS, UNKNOWN_ERROR, create, last_error, load, rnn, tensor
 
 from miopy import miopen
-from miopy.abi import OBJECTS, Address
+from miopy.objects import OBJECTS, Address
 
 FUNCTIONS = sorted(
     name

@@ -26,7 +26,7 @@ from c_library import (
 )
 
 from miopy import miopen
-from miopy.abi import OBJECTS
+from miopy.objects import OBJECTS
 
 UNIMPLEMENTED = sorted(set(FACTS["functions"]) - set(miopen.__all__))
 

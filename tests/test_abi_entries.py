@@ -10,14 +10,17 @@ import cffi
 import pytest
 
 from miopy import errors
-from miopy.abi import OBJECTS, Address, Entry, Failures, Objects
+from miopy.abi import Entry, Failures
 from miopy.dialects.miopen import c_calls
+from miopy.objects import OBJECTS, Address, Objects
 
 ffi = cffi.FFI()
 ffi.cdef("""
     typedef struct thing *thing_t;
     typedef enum { red = 3, green = 5 } colour_t;
     typedef void *(*make_t)(void *context, size_t nbytes);
+    typedef struct { int place; thing_t thing; } placed_t;
+    typedef const struct thing *const_thing_t;
 """)
 
 
@@ -111,6 +114,16 @@ def test_an_array_of_objects_ends_with_the_first_stranger() -> None:
     assert len(found) == 2 and found[1] == 5
 
 
+def test_an_array_of_structs_comes_as_tuples_up_to_the_first_stranger() -> None:
+    thing = Thing()
+    memory = ffi.new("placed_t[4]")
+    for index, number in enumerate((OBJECTS.number(thing), 0, 5, OBJECTS.number(thing))):
+        memory[index] = {"place": index, "thing": ffi.cast("thing_t", number)}
+    _, found = received("int a", "const placed_t *b", numbers=[4, address(memory)])
+    assert found == [(0, thing), (1, None), (2, 5)]
+    assert received("int a", "const placed_t *b", numbers=[4, 0]) == [4, None]
+
+
 def test_a_function_comes_as_a_callable_of_numbers() -> None:
     @ffi.callback("void *(void *, size_t)")
     def make(context: Any, nbytes: int) -> Any:
@@ -126,6 +139,60 @@ def test_a_result_is_written() -> None:
     memory = ffi.new("size_t *")
     assert entry(lambda: 2**40, "size_t *result")(memory) == 0
     assert memory[0] == 2**40
+
+
+def test_a_pointer_to_const_is_to_what_belongs_to_the_first_argument() -> None:
+    thing, part = Thing(), Thing("part")
+    number = OBJECTS.number(thing)
+    numbers, text, parts = (ffi.new("uintptr_t *") for _ in range(3))
+
+    def function(thing: Thing) -> tuple[tuple[float, ...], str, Thing]:
+        return (0.5, 2.0), "three", part
+
+    kinds = ("const float **numbers", "const char **text", "const_thing_t *parts")
+    call = entry(function, "thing_t thing", *kinds)
+    assert call(number, numbers, text, parts) == 0
+    assert list(ffi.cast("float *", numbers[0])[0:2]) == [0.5, 2.0]
+    assert ffi.string(ffi.cast("char *", text[0])) == b"three"
+    assert OBJECTS.find(parts[0]) is part
+    before = numbers[0], text[0], parts[0]
+    assert call(number, numbers, text, parts) == 0
+    assert (numbers[0], text[0], parts[0]) == before
+    OBJECTS.drop(number)
+    assert isinstance(OBJECTS.find(parts[0]), Address)
+
+
+def test_an_object_that_c_knows_already_is_no_part() -> None:
+    thing, part = Thing(), Thing("part")
+    number, known, found = OBJECTS.number(thing), OBJECTS.number(part), ffi.new("uintptr_t *")
+    assert entry(lambda thing: part, "thing_t thing", "const_thing_t *found")(number, found) == 0
+    OBJECTS.drop(number)
+    assert found[0] == known and OBJECTS.find(known) is part
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "written"),
+    [("int64_t", -3, -3), ("colour_t", 5, 5), ("const int *", (7, 8), 7), ("float", 0.5, 0.5)],
+)
+def test_untyped_memory_receives_a_value_of_the_type_that_comes_with_it(
+    kind: str, value: Any, written: Any
+) -> None:
+    memory = ffi.new("uint64_t[2]", [0, 11])
+    call = entry(lambda thing: (kind, value), "thing_t thing", "void *result")
+    assert call(OBJECTS.number(Thing()), address(memory)) == 0
+    found = ffi.cast(f"{kind} *", memory)[0]
+    assert (found[0] if kind.endswith("*") else found) == written
+    assert memory[1] == 11
+    with pytest.raises(errors.BadParam, match="`result` must not be NULL"):
+        call(OBJECTS.number(Thing()), 0)
+
+
+def test_untyped_memory_receives_objects_as_numbers() -> None:
+    thing, other, memory = Thing(), Thing(), ffi.new("uintptr_t *")
+    for kind in ("thing_t", "const_thing_t"):
+        call = entry(lambda thing: (kind, other), "thing_t thing", "void *result")  # noqa: B023
+        assert call(OBJECTS.number(thing), address(memory)) == 0
+        assert OBJECTS.find(memory[0]) is other
 
 
 def test_results_are_written_in_the_headers_order() -> None:

@@ -12,7 +12,7 @@ from c_library import CUDNN_FACTS, CUDNN_LIBRARY, SDK, load, load_cudnn
 from clients import compile_client, run, run_well
 
 from miopy import cudnn
-from miopy.abi import OBJECTS
+from miopy.objects import OBJECTS
 
 VENDORS_NAME = SDK / "cudnn/libcudnn.so.9"
 SUCCESS, NOT_INITIALIZED, BAD_PARAM = 0, 1001, 2000

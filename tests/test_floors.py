@@ -31,7 +31,8 @@ MAY_IMPORT = {
     ),
     "calls": ("errors", "core", "calls"),
     "dialects": ("errors", "core", "layouts", "calls", "backends"),
-    "abi": ("errors",),
+    "objects": (),
+    "abi": ("errors", "objects"),
     "weights": ("errors", "core.cells", "core.config", "core.layout", "layouts", "weights"),
 }
 # What each floor may import from outside the standard library.
@@ -42,6 +43,7 @@ MAY_USE = {
     "backends": {"numpy", "cffi", "cupy", "cuda", "ml_dtypes"},
     "calls": {"numpy"},
     "dialects": {"numpy"},
+    "objects": set(),
     "abi": set(),
     "weights": {"numpy", "rich", "matplotlib"},
 }

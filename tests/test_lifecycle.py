@@ -173,7 +173,7 @@ def test_an_interrupt_inside_a_call_reaches_a_python_program(tmp_path: Path) -> 
     code = """
 import ctypes, signal, time
 from c_library import create, load, UNKNOWN_ERROR
-from miopy.abi import OBJECTS
+from miopy.objects import OBJECTS
 signal.signal(signal.SIGINT, signal.default_int_handler)  # jobs in the background ignore it
 library = load()
 handle = create(library)

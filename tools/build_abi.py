@@ -8,6 +8,8 @@
 A C argument reaches Python as a number: handles and other addresses as uintptr_t, enumerators and
 bool as int. A pointer to such numbers remains one, so that Python can use it without a cast.
 `miopy.abi` gets the prototypes as text and decides by them what each number stands for.
+
+A function that gives a value and no status has one more output in Python; C gets 0 if it fails.
 """
 
 from __future__ import annotations
@@ -37,8 +39,10 @@ SOURCES = ("start.c", "find.c", "messages.c")
 EMBEDDING = "_embed"
 SYSTEM_TYPES = (
     "typedef unsigned long size_t; typedef unsigned long uint64_t; typedef unsigned uint32_t;"
-    "typedef int int32_t; typedef _Bool bool;"
+    "typedef int int32_t; typedef long int64_t; typedef _Bool bool;"
 )
+
+ANSWER = "answer"  # the output of a function that gives a value
 
 # What the embedding library offers to Python besides the calls, see state.inc.
 EMBEDDED_STATE = """
@@ -125,7 +129,7 @@ def preprocessed(header: str) -> str:
 
 class Api:
     """What a library declares: the functions of its header and of those that it includes; `types`
-    is the C text of its header's types."""
+    is the C text of their types."""
 
     def __init__(self, dialect: str) -> None:
         self.dialect, self.library = dialect, LIBRARIES[dialect]
@@ -133,10 +137,11 @@ class Api:
         self.functions: list[Function] = []
         types = []
         for node in CParser().parse(SYSTEM_TYPES + "\n" + preprocessed(self.library.header)).ext:
-            own = Path(node.coord.file).name == Path(self.library.header).name
+            source = Path(node.coord.file).name  # "" of the system's types
             if isinstance(node, c_ast.Decl) and isinstance(node.type, c_ast.FuncDecl):
+                own = source == Path(self.library.header).name
                 self.functions.append(self._function(node, own))
-            elif own:
+            elif source:
                 types.append(self._generator.visit(node) + ";")
         self.types = "\n".join(types)
         self._ffi = FFI()
@@ -164,15 +169,20 @@ class Api:
     @property
     def calls(self) -> list[Function]:
         """The functions that Python answers."""
-        calls = [
+        return [
             function
             for function in self.functions
             if function.implemented and function.name not in self.library.answered_in_c
         ]
-        for function in calls:
-            if function.returns != self.status_type:
-                raise ValueError(f"{function.name} gives no status: answer it in C")
-        return calls
+
+    def _gives_status(self, function: Function) -> bool:
+        return function.returns == self.status_type
+
+    def _python_parameters(self, function: Function) -> list[Parameter]:
+        """The parameters as `miopy.abi` has them: what is no status is an output."""
+        if self._gives_status(function):
+            return function.parameters
+        return [*function.parameters, Parameter(f"{function.returns} *", ANSWER)]
 
     def carrier(self, kind: str) -> str:
         """The C type as which an argument reaches Python."""
@@ -206,7 +216,7 @@ class Api:
                 body = (
                     f"    const struct {self.dialect}_table *table = (const void *)miopy_table();\n"
                     f"    return table ? table->{function.name}({function.arguments})"
-                    f" : {self.library.not_initialized};\n"
+                    f" : {self._not_started(function)};\n"
                 )
             else:
                 body = (
@@ -215,6 +225,10 @@ class Api:
                 )
             parts.append(f"{function.prototype(function.name)}\n{{\n{body}}}")
         return "\n".join(parts) + "\n"
+
+    def _not_started(self, function: Function) -> str:
+        """What a function gives without Python."""
+        return self.library.not_initialized if self._gives_status(function) else "0"
 
     def _identity(self) -> str:
         texts = (self.library.message_prefix, *self.library.log_level)
@@ -232,21 +246,22 @@ class Api:
 
     def exports(self) -> str:
         names = "".join(f"    {function.name};\n" for function in self.functions)
+        added = "".join(f"    {name};\n" for name in self.library.additions)
+        if not self.library.version_node:  # then there can be no other node
+            return f"{{\nglobal:\n{names}{added}local:\n    *;\n}};\n"
         text = f"{self.library.version_node} {{\nglobal:\n{names}local:\n    *;\n}};\n"
-        if self.library.additions:
-            added = "".join(f"    {name};\n" for name in self.library.additions)
-            text += f"MIOPY_1 {{\nglobal:\n{added}}};\n"
-        return text
+        return text + (f"MIOPY_1 {{\nglobal:\n{added}}};\n" if added else "")
 
     def prototypes(self) -> dict[str, list[tuple[str, str]]]:
         """Type and name of every parameter, for `miopy.abi`."""
-        return {call.name: [(kind, name) for kind, name in call.parameters] for call in self.calls}
+        return {call.name: list(map(tuple, self._python_parameters(call))) for call in self.calls}
 
     def callbacks(self) -> str:
         """One function per call, all of whose arguments are numbers; cffi makes them."""
         lines = []
         for function in self.calls:
-            kinds = [f"{self.carrier(kind)} {name}" for kind, name in function.parameters]
+            parameters = self._python_parameters(function)
+            kinds = [f"{self.carrier(kind)} {name}" for kind, name in parameters]
             lines.append(f"int py_{function.name}({', '.join(kinds)});")
         return "\n".join(lines)
 
@@ -257,10 +272,18 @@ class Api:
             numbers = ", ".join(
                 f"({self.carrier(kind)}){name}" for kind, name in function.parameters
             )
-            down = "0" if "Destroy" in function.name else self.library.not_initialized
+            head = f"static {function.prototype(f'call_{function.name}')}\n{{\n"
+            if not self._gives_status(function):
+                parts.append(
+                    f"{head}    {Parameter(function.returns, ANSWER).declaration} = 0;\n"
+                    f"    if (!is_closed())\n        finished(py_{function.name}({numbers},\n"
+                    f"            ({self.carrier(f'{function.returns} *')})&{ANSWER}));\n"
+                    f"    return {ANSWER};\n}}"
+                )
+                continue
+            down = "0" if "destroy" in function.name.lower() else self.library.not_initialized
             parts.append(
-                f"static {function.prototype(f'call_{function.name}')}\n{{\n"
-                f"    return ({self.status_type})(is_closed() ? {down}\n"
+                f"{head}    return ({self.status_type})(is_closed() ? {down}\n"
                 f"        : finished(py_{function.name}({numbers})));\n}}"
             )
         errors = f"{{last_error_of_{self.dialect}, set_last_error_of_{self.dialect}}}"
