@@ -34,7 +34,7 @@ HELP = {
     "libs": "flags for linking; the program will find the libraries where they are now",
     "libdir": "the folder of the libraries and of pkgconfig",
     "includedir": "the folder of the headers",
-    "cmakedir": "the folder of the CMake packages miopen and hip",
+    "cmakedir": "the folder of the CMake packages miopen, hip and dnnl",
     "version": "the version of miopy",
 }
 

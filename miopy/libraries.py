@@ -12,7 +12,7 @@ class Library(NamedTuple):
     header           below `include`; functions of headers that it includes are declared, no more
     files            in the SDK, each with its SONAME as its name; programs are linked to the first
     version_node     of the symbols, as the vendor's library has it, so that programs linked to that
-                     one find ours
+                     one find ours; "" if it has none
     not_initialized  the status where Python cannot be started, or has ended
     not_implemented  the status of functions that are only declared
     message_prefix   of lines on standard error
@@ -68,5 +68,16 @@ LIBRARIES = {
         answered_in_c=frozenset(
             {"cudnnGetErrorString", "cudnnGetLastErrorString", "cudnnGetVersion"}
         ),
+    ),
+    "onednn": Library(
+        header="oneapi/dnnl/dnnl.h",
+        files=("lib/libdnnl.so.3",),
+        version_node="",
+        not_initialized="dnnl_runtime_error",
+        not_implemented="dnnl_unimplemented",
+        message_prefix="oneDNN Error",
+        log_level=("ONEDNN_VERBOSE", "0"),
+        answered_in_c=frozenset({"dnnl_status2str", "dnnl_version"}),
+        additions=("miopyGetLastError",),
     ),
 }

@@ -73,7 +73,9 @@ def typedefs(text: str) -> dict[str, str]:
         f"{name}_t": f"struct {name} *"
         for name in re.findall(r"MIOPEN_DECLARE_OBJECT\((\w+)\);", text)
     }
-    found |= {name: kind for kind, name in re.findall(r"typedef (struct \w+ \*)(\w+);", text)}
+    found |= {
+        name: kind for kind, name in re.findall(r"typedef ((?:const )?struct \w+ \*)(\w+);", text)
+    }
     for returns, name, parameters in re.findall(r"typedef (.*?)\(\*(\w+)\)(.*?);", text):
         found[name] = f"{returns}(*){parameters}"
     return found

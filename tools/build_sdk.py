@@ -68,6 +68,7 @@ def miopy_sdk(build_dir: Path) -> Path:
     versions = {
         "hip": header_version(INCLUDE / "hip/hip_version.h", "HIP"),
         "miopen": header_version(INCLUDE / "miopen/version.h", "MIOPEN"),
+        "dnnl": header_version(INCLUDE / "oneapi/dnnl/dnnl_version.h", "DNNL"),
     }
     for name, version in versions.items():
         cmake = sdk / "lib/cmake" / name
@@ -77,8 +78,9 @@ def miopy_sdk(build_dir: Path) -> Path:
         fill_template(
             CAPI / "cmake/config-version.cmake.in", cmake / f"{name}-config-version.cmake", version
         )
-    pkgconfig = Path("pkgconfig/miopen.pc")
-    fill_template(CAPI / f"{pkgconfig}.in", sdk / "lib" / pkgconfig, versions["miopen"])
+    for name in ("miopen", "dnnl"):
+        pkgconfig = Path(f"pkgconfig/{name}.pc")
+        fill_template(CAPI / f"{pkgconfig}.in", sdk / "lib" / pkgconfig, versions[name])
     return sdk
 
 
