@@ -12,8 +12,11 @@ from clients import SDK
 DATA = Path(__file__).parent / "data"
 FACTS = json.loads((DATA / "miopen_api.json").read_text())
 CUDNN_FACTS = json.loads((DATA / "cudnn_api.json").read_text())
+ONEDNN_FACTS = json.loads((DATA / "onednn_api.json").read_text())
+ENUMERATIONS = {name for facts in (FACTS, CUDNN_FACTS, ONEDNN_FACTS) for name in facts["enums"]}
 LIBRARY = SDK / "lib/libMIOpen.so.1"
 CUDNN_LIBRARY = SDK / "lib/libcudnn_rnn.so.9"
+ONEDNN_LIBRARY = SDK / "lib/libdnnl.so.3"
 NUMBERS = {
     "int32_t": ctypes.c_int32,
     "uint32_t": ctypes.c_uint32,
@@ -22,6 +25,7 @@ NUMBERS = {
     "unsigned int": ctypes.c_uint,
     "size_t": ctypes.c_size_t,
     "uint64_t": ctypes.c_uint64,
+    "dnnl_dim_t": ctypes.c_int64,
     "unsigned long long": ctypes.c_ulonglong,
     "float": ctypes.c_float,
     "double": ctypes.c_double,
@@ -34,7 +38,7 @@ NOT_IMPLEMENTED, UNKNOWN_ERROR = 6, 7
 def argument_type(kind: str) -> Any:
     """Enumerators are integers; pointers, handles and functions are addresses."""
     bare = kind.removeprefix("const ")
-    if bare in FACTS["enums"] or bare in CUDNN_FACTS["enums"]:
+    if bare in ENUMERATIONS:
         return ctypes.c_uint if bare == "miopenTensorArgumentId_t" else ctypes.c_int
     return NUMBERS.get(bare, ctypes.c_void_p)
 
@@ -51,6 +55,15 @@ def load_cudnn(path: Path = CUDNN_LIBRARY) -> ctypes.CDLL:
     library.cudnnGetErrorString.restype = ctypes.c_char_p
     library.cudnnGetVersion.restype = ctypes.c_size_t
     library.cudnnGetLastErrorString.restype = None
+    return library
+
+
+def load_onednn(path: Path = ONEDNN_LIBRARY) -> ctypes.CDLL:
+    library = load_typed(path, ONEDNN_FACTS)
+    for name, (returns, _) in ONEDNN_FACTS["functions"].items():
+        getattr(library, name).restype = argument_type(returns)
+    library.dnnl_status2str.restype = ctypes.c_char_p
+    library.miopyGetLastError.restype = ctypes.c_char_p
     return library
 
 

@@ -71,6 +71,9 @@ DNNL_EXPORT dnnl_status_t dnnl_memory_desc_query(const_dnnl_memory_desc_t memory
 /* 1 for equal descriptors, else 0. */
 DNNL_EXPORT int dnnl_memory_desc_equal(const_dnnl_memory_desc_t lhs, const_dnnl_memory_desc_t rhs);
 
+/* Bytes of an element; 0 for dnnl_data_type_undef. */
+DNNL_EXPORT size_t dnnl_data_type_size(dnnl_data_type_t data_type);
+
 /* Bytes of the memory that it describes; 0 for a descriptor of nothing, or of format any. */
 DNNL_EXPORT size_t dnnl_memory_desc_get_size(const_dnnl_memory_desc_t memory_desc);
 

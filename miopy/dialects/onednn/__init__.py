@@ -100,6 +100,7 @@ from .primitives import (
     dnnl_primitive_get_primitive_desc,
 )
 from .reorder import dnnl_reorder_primitive_desc_create
+from .version import dnnl_status2str, dnnl_version, dnnl_version_t
 
 # Enumerations and macros; as in C, an enumerator is also a name of its own: onednn.dnnl_f32.
 for _name, _value in vars(_types).items():
