@@ -23,6 +23,7 @@ gradients are f32. A call all of whose tensors are of one type is computed in th
 from __future__ import annotations
 
 from . import types as _types
+from . import v2
 from .attributes import (
     dnnl_primitive_attr_clone,
     dnnl_primitive_attr_create,

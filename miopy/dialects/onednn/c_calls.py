@@ -69,13 +69,13 @@ def typed(what: int, value: Any) -> tuple[str, Any]:
     return c_type, value
 
 
-def dnnl_memory_desc_query(memory_desc: MemoryDescriptor, what: int) -> tuple[str, Any]:
+def dnnl_memory_desc_query(memory_desc: MemoryDescriptor, what: dnnl_query_t) -> tuple[str, Any]:
     """As from Python, with the C type."""
     return typed(what, memory_descriptors.dnnl_memory_desc_query(memory_desc, what))
 
 
 def dnnl_primitive_desc_query(
-    primitive_desc: PrimitiveDescriptor, what: int, index: int
+    primitive_desc: PrimitiveDescriptor, what: dnnl_query_t, index: int
 ) -> tuple[str, Any]:
     """The same."""
     found = primitive_descriptors.dnnl_primitive_desc_query(primitive_desc, what, index)
@@ -98,7 +98,7 @@ def dnnl_primitive_execute(
     for number, memory in args or ():
         if memory is not None:
             check_live(f"args[{number}]", memory, Memory)
-    primitives.dnnl_primitive_execute(primitive, stream, nargs, args)
+    primitives.dnnl_primitive_execute(primitive, stream, nargs, args or ())
 
 
 OF_THEIR_OWN: dict[str, Callable[..., Any]] = {
