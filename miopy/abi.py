@@ -7,7 +7,8 @@ parameter of that name:
     pointer to a struct, taken      the live object of that number, None for NULL; a number that
                                     stands for no object goes in as an Address
     array of those, taken           a list, as long as the nearest `int` parameter before it says
-    array of structs, taken         a list of that length, each a tuple of its fields
+    array of structs, taken         a list of that length, each a tuple of its fields; the address if
+                                    no `int` comes before it
     pointer to anything else, taken the pointer, which can be indexed, None for NULL
     `void *`                        an address, None for NULL
     pointer to a function           a callable, None for NULL
@@ -102,12 +103,12 @@ def write_pointer(pointer: Any, value: Any) -> None:
 
 
 def write_const(ffi: Any, pointer: Any, value: Any, kind: str, owner: int) -> None:
-    """An address of what belongs to the object of number `owner`: an object, or a copy of text or
-    numbers, to which `kind` is the C type of pointers."""
+    """An address of what belongs to the object of number `owner`: an object, or a copy of text,
+    bytes or numbers, to which `kind` is the C type of pointers."""
     if isinstance(value, str):
         value = value.encode() + b"\0"
     if isinstance(value, bytes | tuple):
-        array = f"{ffi.typeof(kind).item.cname}[]"
+        array = "char[]" if isinstance(value, bytes) else f"{ffi.typeof(kind).item.cname}[]"
         copy = OBJECTS.memory((array, value), owner, lambda: ffi.new(array, value))
         pointer[0] = int(ffi.cast("uintptr_t", copy))
     elif value is None:
@@ -183,6 +184,8 @@ class Entry:
             return f"callable_of(ffi, type_of_{name}, {name})"
         if ctype.kind != "pointer":
             return name
+        if ctype.item.kind == "struct" and name in self.arrays and count == "0":
+            return f"{name} or None"
         if ctype.item.kind == "struct" and name in self.arrays:
             self.names[f"type_of_{name}"] = ctype
             return f"structs_at(ffi, type_of_{name}, {name}, {count}) if {name} else None"
@@ -319,12 +322,14 @@ def bind(
     dialect: Any,
     rules: Rules,
     prototypes: dict[str, Sequence[tuple[str, str]]],
+    prefix: str,
 ) -> None:
     """Attach the embedding library's entries to the functions of a dialect.
 
     set_last_error   keeps a message for the calling thread
     dialect          has a function of each name
     prototypes       type and name of every parameter, by function
+    prefix           of the entries' names, before those of the functions
     """
     failures = Failures(lib, set_last_error, rules)
     unknown = int(rules.STATUS[MiopyError])
@@ -332,7 +337,7 @@ def bind(
         optional = name in rules.OPTIONAL_OUTPUTS
         function = rules.for_c(getattr(dialect, name))
         entry = Entry(ffi, function, parameters, optional=optional).compiled()
-        attach = ffi.def_extern(f"py_{name}", error=unknown, onerror=failures.handler(name))
+        attach = ffi.def_extern(f"{prefix}{name}", error=unknown, onerror=failures.handler(name))
         attach(traced(ffi, rules.tracer(name, parameters), entry))
 
     def close() -> None:

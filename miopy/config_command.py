@@ -13,7 +13,8 @@ from .libraries import LIBRARIES
 
 def answers(sdk: Path, dialect: str = "miopen") -> dict[str, str]:
     """Option and answer. Flags are quoted for a shell, folders are as they are."""
-    include, library, asked = sdk / "include", sdk / "lib", LIBRARIES[dialect]
+    asked = LIBRARIES[dialect]
+    include, library = sdk / "include" / asked.include, sdk / asked.folder
     cflags = [f"-I{include}", *asked.compile_flags]
     names = [f"-l{name}" for name in (asked.link_name, *asked.link_with)]
     libs = [f"-L{library}", f"-Wl,-rpath,{library}", *names]
@@ -23,7 +24,7 @@ def answers(sdk: Path, dialect: str = "miopen") -> dict[str, str]:
         "libs": shlex.join(libs),
         "libdir": str(library),
         "includedir": str(include),
-        "cmakedir": str(library / "cmake"),
+        "cmakedir": str(sdk / "lib/cmake"),
         "version": __version__,
     }
 

@@ -21,6 +21,10 @@ class Library(NamedTuple):
     additions        functions that the vendor does not have, in C as well
     link_with        libraries that programs for this one need, too
     compile_flags    what they expect to be defined
+    module           below `miopy.dialects`, if it is not of the dialect's name
+    include          the folder below `include` from which programs include the header
+    renames          beginnings of names of types and enumerators, and what they become where all
+                     libraries meet: another one has the same names
     """
 
     header: str
@@ -34,6 +38,14 @@ class Library(NamedTuple):
     additions: tuple[str, ...] = ()
     link_with: tuple[str, ...] = ()
     compile_flags: tuple[str, ...] = ()
+    module: str = ""
+    include: str = ""
+    renames: tuple[str, str] | None = None
+
+    @property
+    def folder(self) -> str:
+        """Of the file that programs are linked to, in the SDK."""
+        return self.files[0].rpartition("/")[0]
 
     @property
     def link_name(self) -> str:
@@ -79,5 +91,20 @@ LIBRARIES = {
         log_level=("ONEDNN_VERBOSE", "0"),
         answered_in_c=frozenset({"dnnl_status2str", "dnnl_version"}),
         additions=("miopyGetLastError",),
+    ),
+    # The same vendor's file names and headers: each version has folders of its own.
+    "onednn_v2": Library(
+        header="onednn_v2/oneapi/dnnl/dnnl.h",
+        files=("onednn_v2/libdnnl.so.2",),
+        version_node="",
+        not_initialized="dnnl_runtime_error",
+        not_implemented="dnnl_unimplemented",
+        message_prefix="oneDNN Error",
+        log_level=("ONEDNN_VERBOSE", "0"),
+        answered_in_c=frozenset({"dnnl_status2str", "dnnl_version"}),
+        additions=("miopyGetLastError",),
+        module="onednn.v2",
+        include="onednn_v2",
+        renames=("dnnl_", "v2_dnnl_"),
     ),
 }

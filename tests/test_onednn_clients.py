@@ -156,6 +156,12 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     return (folder / "dump").read_bytes()
 
 
+def test_version_2_in_c_is_version_3(tmp_path: Path, expected: bytes) -> None:
+    program = compile_client("train_onednn.c", tmp_path, dialects=("onednn_v2",))
+    run_well(program, tmp_path / "dump", cwd=tmp_path)
+    assert (tmp_path / "dump").read_bytes() == expected
+
+
 def test_cmake_builds_c_and_cpp(tmp_path: Path, expected: bytes) -> None:
     (tmp_path / "CMakeLists.txt").write_text(CMAKE)
     for suffix in ("c", "cpp"):

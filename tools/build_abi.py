@@ -5,9 +5,9 @@
     exports      a public library's version script
     embedding    cffi's C source of the embedding library, one for all dialects
 
-A C argument reaches Python as a number: handles and other addresses as uintptr_t, enumerators and
-bool as int. A pointer to such numbers remains one, so that Python can use it without a cast.
-`miopy.abi` gets the prototypes as text and decides by them what each number stands for.
+A C argument leaves a public library as a number: handles and other addresses as uintptr_t,
+enumerators and bool as int. A pointer to such numbers remains one, so that Python can use it
+without a cast. `miopy.abi` gets the prototypes as text and decides by them what each number is.
 
 A function that gives a value and no status has one more output in Python; C gets 0 if it fails.
 """
@@ -15,6 +15,7 @@ A function that gives a value and no status has one more output in Python; C get
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -55,6 +56,7 @@ STARTUP = """
 from importlib import import_module
 from {embedding} import ffi, lib
 
+MODULES = {modules!r}
 PROTOTYPES = {prototypes!r}
 
 @ffi.def_extern()
@@ -63,10 +65,11 @@ def miopy_bind(dialect):
         from miopy import abi
 
         name = ffi.string(dialect).decode()
-        functions = import_module(f"miopy.dialects.{{name}}")
-        rules = import_module(f"miopy.dialects.{{name}}.c_calls")
+        functions = import_module(MODULES[name])
+        rules = import_module(f"{{MODULES[name]}}.c_calls")
         set_last_error = getattr(lib, f"set_last_error_of_{{name}}")
-        abi.bind(ffi, lib, set_last_error, functions, rules, PROTOTYPES[name])
+        prototypes = PROTOTYPES[name]
+        abi.bind(ffi, lib, set_last_error, functions, rules, prototypes, f"py_{{name}}_")
         failure = b""
     except BaseException as error:
         failure = f"{{type(error).__name__}}: {{error}}".encode("utf-8", "replace")[:1000]
@@ -143,9 +146,10 @@ class Api:
                 self.functions.append(self._function(node, own))
             elif source:
                 types.append(self._generator.visit(node) + ";")
-        self.types = "\n".join(types)
+        types_text = "\n".join(types)
         self._ffi = FFI()
-        self._ffi.cdef(self.types)
+        self._ffi.cdef(types_text)
+        self.types = self._renamed(types_text)
         self.status_type, self.statuses = self._statuses()
 
     def _function(self, node: c_ast.Decl, implemented: bool) -> Function:
@@ -157,6 +161,13 @@ class Api:
             kind = declaration.removesuffix(parameter.name or "").strip()
             parameters.append(Parameter(kind, name))
         return Function(returns, node.name, parameters, implemented)
+
+    def _renamed(self, text: str) -> str:
+        """Names of types and enumerators as the embedding library has them."""
+        if not self.library.renames:
+            return text
+        old, new = self.library.renames
+        return re.sub(rf"\b(const_)?{old}", rf"\g<1>{new}", text)
 
     def _statuses(self) -> tuple[str, dict[int, str]]:
         """The enumeration of statuses, and the first name of each value."""
@@ -191,8 +202,19 @@ class Api:
             return f"{number_type(ctype.item)} *"
         return "int" if ctype.cname == "_Bool" else number_type(ctype)
 
+    def _answer(self, function: Function) -> str:
+        """The C type of the number that a function gives."""
+        return "int" if self._gives_status(function) else self.carrier(function.returns)
+
+    def _numbers(self, parameters: list[Parameter]) -> str:
+        """Parameters as numbers."""
+        return ", ".join(f"{self.carrier(kind)} {name}" for kind, name in parameters) or "void"
+
     def _rows(self) -> str:
-        return "\n".join(f"    {each.prototype(f'(*{each.name})')};" for each in self.calls)
+        return "\n".join(
+            f"    {self._answer(each)} (*{each.name})({self._numbers(each.parameters)});"
+            for each in self.calls
+        )
 
     @property
     def table_number(self) -> str:
@@ -203,19 +225,23 @@ class Api:
     def table(self) -> str:
         """The shared struct."""
         return (
-            f'#include "start.h"\n#include <{self.library.header}>\n'
+            '#include "start.h"\n#include <stdint.h>\n'
             f"struct {self.dialect}_table {{\n    struct miopy_table errors;\n{self._rows()}\n}};\n"
         )
 
     def forwarders(self) -> str:
-        parts = ['#include "table.h"', self._identity(), self._status_name()]
+        parts = ['#include "table.h"', f"#include <{self.library.header}>"]
+        parts += [self._identity(), self._status_name()]
         for function in self.functions:
             if function.name in self.library.answered_in_c:
                 continue
             if function.implemented:
+                numbers = ", ".join(
+                    f"({self.carrier(kind)}){name}" for kind, name in function.parameters
+                )
                 body = (
                     f"    const struct {self.dialect}_table *table = (const void *)miopy_table();\n"
-                    f"    return table ? table->{function.name}({function.arguments})"
+                    f"    return table ? ({function.returns})table->{function.name}({numbers})"
                     f" : {self._not_started(function)};\n"
                 )
             else:
@@ -254,43 +280,47 @@ class Api:
 
     def prototypes(self) -> dict[str, list[tuple[str, str]]]:
         """Type and name of every parameter, for `miopy.abi`."""
-        return {call.name: list(map(tuple, self._python_parameters(call))) for call in self.calls}
+        return {
+            call.name: [(self._renamed(kind), name) for kind, name in self._python_parameters(call)]
+            for call in self.calls
+        }
 
     def callbacks(self) -> str:
         """One function per call, all of whose arguments are numbers; cffi makes them."""
-        lines = []
-        for function in self.calls:
-            parameters = self._python_parameters(function)
-            kinds = [f"{self.carrier(kind)} {name}" for kind, name in parameters]
-            lines.append(f"int py_{function.name}({', '.join(kinds)});")
-        return "\n".join(lines)
+        return "\n".join(
+            f"int py_{self.dialect}_{each.name}({self._numbers(self._python_parameters(each))});"
+            for each in self.calls
+        )
 
     def entries(self) -> str:
-        """What the table points to: the header's signatures, which call the functions above."""
+        """What the table points to: functions that call those above unless Python has ended."""
         parts = [f"LAST_ERROR_OF({self.dialect})"]
         for function in self.calls:
-            numbers = ", ".join(
-                f"({self.carrier(kind)}){name}" for kind, name in function.parameters
-            )
-            head = f"static {function.prototype(f'call_{function.name}')}\n{{\n"
-            if not self._gives_status(function):
-                parts.append(
-                    f"{head}    {Parameter(function.returns, ANSWER).declaration} = 0;\n"
-                    f"    if (!is_closed())\n        finished(py_{function.name}({numbers},\n"
-                    f"            ({self.carrier(f'{function.returns} *')})&{ANSWER}));\n"
-                    f"    return {ANSWER};\n}}"
+            name, arguments = f"{self.dialect}_{function.name}", function.arguments
+            answer = self._answer(function)
+            if self._gives_status(function):
+                down = "0" if "destroy" in function.name.lower() else self._not_initialized
+                body = f"    return is_closed() ? {down} : finished(py_{name}({arguments}));\n"
+            else:
+                passed = f"{arguments}{', ' if arguments else ''}&{ANSWER}"
+                body = (
+                    f"    {answer} {ANSWER} = 0;\n    if (!is_closed())\n"
+                    f"        finished(py_{name}({passed}));\n    return {ANSWER};\n"
                 )
-                continue
-            down = "0" if "destroy" in function.name.lower() else self.library.not_initialized
-            parts.append(
-                f"{head}    return ({self.status_type})(is_closed() ? {down}\n"
-                f"        : finished(py_{function.name}({numbers})));\n}}"
-            )
+            head = f"static {answer} call_{name}({self._numbers(function.parameters)})"
+            parts.append(f"{head}\n{{\n{body}}}")
         errors = f"{{last_error_of_{self.dialect}, set_last_error_of_{self.dialect}}}"
-        rows = "\n".join(f"    call_{function.name}," for function in self.calls)
+        rows = "\n".join(f"    call_{self.dialect}_{function.name}," for function in self.calls)
         table = f"static const struct {self.dialect}_table table_of_{self.dialect}"
         parts.append(f"{table} = {{\n    {errors},\n{rows}\n}};")
         return "\n".join(parts)
+
+    @property
+    def _not_initialized(self) -> int:
+        """The number of the library's status."""
+        return next(
+            value for value, name in self.statuses.items() if name == self.library.not_initialized
+        )
 
     def half(self) -> str:
         """The dialect's row of the embedding library's list."""
@@ -304,13 +334,21 @@ def write_embedding(apis: list[Api], path: Path) -> None:
     ffi.cdef("\n".join([*(api.types for api in apis), EMBEDDED_STATE, *state]))
     callbacks = "\n".join([BIND, *(api.callbacks() for api in apis)])
     ffi.embedding_api(callbacks)
-    source = ["#include <stdint.h>", *(f'#include "{api.dialect}/table.h"' for api in apis)]
-    source += [callbacks, '#include "state.inc"', *(api.entries() for api in apis)]
+    source = [f"#include <{name}.h>" for name in ("stdbool", "stddef", "stdint")]
+    source += [f'#include "{api.dialect}/table.h"' for api in apis]
+    source += [
+        *(api.types for api in apis),
+        callbacks,
+        '#include "state.inc"',
+        *(api.entries() for api in apis),
+    ]
     source += ["static struct half halves[] = {", *(api.half() for api in apis), "};"]
     source += ['#include "embed.inc"']
     ffi.set_source(EMBEDDING, "\n".join(source))
     prototypes = {api.dialect: api.prototypes() for api in apis}
-    ffi.embedding_init_code(STARTUP.format(embedding=EMBEDDING, prototypes=prototypes))
+    modules = {api.dialect: f"miopy.dialects.{api.library.module or api.dialect}" for api in apis}
+    startup = STARTUP.format(embedding=EMBEDDING, prototypes=prototypes, modules=modules)
+    ffi.embedding_init_code(startup)
     ffi.emit_c_code(str(path))
 
 

@@ -1,4 +1,4 @@
-/* Trains a small LSTM through oneDNN's API of version 3, by gradient descent on one batch, and
+/* Trains a small LSTM through oneDNN's API of version 3 or 2, by gradient descent on one batch, and
  * writes what every pass writes as results; the first of them is an inference. Weights are kept in
  * one layout and reordered into those that the primitives ask for. Prints the loss of every step.
  * The engine is the CPU, so memory is the program's own. It is C and C++. */
@@ -97,6 +97,15 @@ struct network {
     struct pass inference, forward, backward;
 };
 
+/* Descriptors of memory are objects in version 3, structs in version 2. */
+#if DNNL_VERSION_MAJOR >= 3
+typedef const_dnnl_memory_desc_t lent_desc_t;
+#define DESC(desc) (desc)
+#else
+typedef const dnnl_memory_desc_t *lent_desc_t;
+#define DESC(desc) (&(desc))
+#endif
+
 static int is_matrix(int tensor) { return tensor == WEIGHTS_LAYER || tensor == WEIGHTS_ITER; }
 
 static size_t count_of(int tensor)
@@ -110,18 +119,32 @@ static size_t count_of(int tensor)
 static dnnl_memory_desc_t describe(int tensor, dnnl_format_tag_t tag)
 {
     dnnl_memory_desc_t desc;
+#if DNNL_VERSION_MAJOR >= 3
     MUST(dnnl_memory_desc_create_with_tag(&desc, tensors[tensor].ndims, tensors[tensor].dims,
                                           dnnl_f32, tag));
+#else
+    MUST(dnnl_memory_desc_init_by_tag(&desc, tensors[tensor].ndims, tensors[tensor].dims, dnnl_f32,
+                                      tag));
+#endif
     return desc;
+}
+
+static void forget(dnnl_memory_desc_t desc)
+{
+#if DNNL_VERSION_MAJOR >= 3
+    MUST(dnnl_memory_desc_destroy(desc));
+#else
+    (void)desc;
+#endif
 }
 
 static dnnl_memory_t remember(struct network *net, int tensor, float *data)
 {
     dnnl_memory_t memory;
     dnnl_memory_desc_t desc = describe(tensor, tensors[tensor].tag);
-    CHECK(dnnl_memory_desc_get_size(desc) == count_of(tensor) * sizeof *data);
-    MUST(dnnl_memory_create(&memory, desc, net->engine, data));
-    MUST(dnnl_memory_desc_destroy(desc));
+    CHECK(dnnl_memory_desc_get_size(DESC(desc)) == count_of(tensor) * sizeof *data);
+    MUST(dnnl_memory_create(&memory, DESC(desc), net->engine, data));
+    forget(desc);
     return memory;
 }
 
@@ -144,7 +167,7 @@ static void allocate_network(struct network *net)
 static dnnl_memory_t ask(struct network *net, struct pass *pass, dnnl_query_t what, int index)
 {
     dnnl_memory_t memory;
-    const_dnnl_memory_desc_t desc = dnnl_primitive_desc_query_md(pass->desc, what, index);
+    lent_desc_t desc = dnnl_primitive_desc_query_md(pass->desc, what, index);
     CHECK(desc && dnnl_memory_desc_get_size(desc));
     MUST(dnnl_memory_create(&memory, desc, net->engine, DNNL_MEMORY_ALLOCATE));
     return memory;
@@ -157,29 +180,62 @@ static void finish_pass(struct network *net, struct pass *pass)
     pass->weights[WEIGHTS_ITER] = ask(net, pass, dnnl_query_weights_md, 1);
 }
 
+#if DNNL_VERSION_MAJOR >= 3
+static void create_forward(struct network *net, struct pass *pass, dnnl_prop_kind_t prop_kind,
+                           const dnnl_memory_desc_t *d)
+{
+    MUST(dnnl_lstm_forward_primitive_desc_create(
+        &pass->desc, net->engine, prop_kind, dnnl_unidirectional_left2right, d[SRC_LAYER],
+        d[SRC_ITER], d[SRC_ITER_C], d[WEIGHTS_LAYER], d[WEIGHTS_ITER], NULL, NULL, d[BIAS],
+        d[DST_LAYER], d[DST_ITER], d[DST_ITER_C], dnnl_rnn_flags_undef, NULL));
+}
+
+static void create_backward(struct network *net, const dnnl_memory_desc_t *d)
+{
+    MUST(dnnl_lstm_backward_primitive_desc_create(
+        &net->backward.desc, net->engine, dnnl_backward, dnnl_unidirectional_left2right,
+        d[SRC_LAYER], d[SRC_ITER], d[SRC_ITER_C], d[WEIGHTS_LAYER], d[WEIGHTS_ITER], NULL, NULL,
+        d[BIAS], d[DST_LAYER], d[DST_ITER], d[DST_ITER_C], d[SRC_LAYER], d[SRC_ITER], d[SRC_ITER_C],
+        d[WEIGHTS_LAYER], d[WEIGHTS_ITER], NULL, NULL, d[BIAS], d[DST_LAYER], d[DST_ITER],
+        d[DST_ITER_C], dnnl_rnn_flags_diff_weights_overwrite, net->forward.desc, NULL));
+}
+#else
+static void create_forward(struct network *net, struct pass *pass, dnnl_prop_kind_t prop_kind,
+                           const dnnl_memory_desc_t *d)
+{
+    dnnl_rnn_desc_t rnn;
+    MUST(dnnl_lstm_forward_desc_init(&rnn, prop_kind, dnnl_unidirectional_left2right, &d[SRC_LAYER],
+                                     &d[SRC_ITER], &d[SRC_ITER_C], &d[WEIGHTS_LAYER],
+                                     &d[WEIGHTS_ITER], &d[BIAS], &d[DST_LAYER], &d[DST_ITER],
+                                     &d[DST_ITER_C], dnnl_rnn_flags_undef));
+    MUST(dnnl_primitive_desc_create(&pass->desc, &rnn, NULL, net->engine, NULL));
+}
+
+static void create_backward(struct network *net, const dnnl_memory_desc_t *d)
+{
+    dnnl_rnn_desc_t rnn;
+    MUST(dnnl_lstm_backward_desc_init_v3(
+        &rnn, dnnl_backward, dnnl_unidirectional_left2right, &d[SRC_LAYER], &d[SRC_ITER],
+        &d[SRC_ITER_C], &d[WEIGHTS_LAYER], &d[WEIGHTS_ITER], NULL, NULL, &d[BIAS], &d[DST_LAYER],
+        &d[DST_ITER], &d[DST_ITER_C], &d[SRC_LAYER], &d[SRC_ITER], &d[SRC_ITER_C],
+        &d[WEIGHTS_LAYER], &d[WEIGHTS_ITER], NULL, NULL, &d[BIAS], &d[DST_LAYER], &d[DST_ITER],
+        &d[DST_ITER_C], dnnl_rnn_flags_undef));
+    MUST(dnnl_primitive_desc_create(&net->backward.desc, &rnn, NULL, net->engine,
+                                    net->forward.desc));
+}
+#endif
+
 static void prepare_passes(struct network *net)
 {
-    const dnnl_rnn_direction_t direction = dnnl_unidirectional_left2right;
     struct pass *backward = &net->backward;
     dnnl_memory_desc_t d[NUM_TENSORS];
     for (int tensor = 0; tensor < NUM_TENSORS; tensor++)
         d[tensor] = describe(tensor, is_matrix(tensor) ? dnnl_format_tag_any : tensors[tensor].tag);
-    MUST(dnnl_lstm_forward_primitive_desc_create(
-        &net->inference.desc, net->engine, dnnl_forward_inference, direction, d[SRC_LAYER],
-        d[SRC_ITER], d[SRC_ITER_C], d[WEIGHTS_LAYER], d[WEIGHTS_ITER], NULL, NULL, d[BIAS],
-        d[DST_LAYER], d[DST_ITER], d[DST_ITER_C], dnnl_rnn_flags_undef, NULL));
-    MUST(dnnl_lstm_forward_primitive_desc_create(
-        &net->forward.desc, net->engine, dnnl_forward_training, direction, d[SRC_LAYER],
-        d[SRC_ITER], d[SRC_ITER_C], d[WEIGHTS_LAYER], d[WEIGHTS_ITER], NULL, NULL, d[BIAS],
-        d[DST_LAYER], d[DST_ITER], d[DST_ITER_C], dnnl_rnn_flags_undef, NULL));
-    MUST(dnnl_lstm_backward_primitive_desc_create(
-        &backward->desc, net->engine, dnnl_backward, direction, d[SRC_LAYER], d[SRC_ITER],
-        d[SRC_ITER_C], d[WEIGHTS_LAYER], d[WEIGHTS_ITER], NULL, NULL, d[BIAS], d[DST_LAYER],
-        d[DST_ITER], d[DST_ITER_C], d[SRC_LAYER], d[SRC_ITER], d[SRC_ITER_C], d[WEIGHTS_LAYER],
-        d[WEIGHTS_ITER], NULL, NULL, d[BIAS], d[DST_LAYER], d[DST_ITER], d[DST_ITER_C],
-        dnnl_rnn_flags_diff_weights_overwrite, net->forward.desc, NULL));
+    create_forward(net, &net->inference, dnnl_forward_inference, d);
+    create_forward(net, &net->forward, dnnl_forward_training, d);
+    create_backward(net, d);
     for (int tensor = 0; tensor < NUM_TENSORS; tensor++)
-        MUST(dnnl_memory_desc_destroy(d[tensor]));
+        forget(d[tensor]);
     finish_pass(net, &net->inference);
     finish_pass(net, &net->forward);
     finish_pass(net, backward);
@@ -191,7 +247,7 @@ static void prepare_passes(struct network *net)
 static void reorder(struct network *net, dnnl_memory_t from, dnnl_memory_t to)
 {
     const dnnl_exec_arg_t args[] = {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}};
-    const_dnnl_memory_desc_t from_desc, to_desc;
+    lent_desc_t from_desc, to_desc;
     dnnl_primitive_desc_t desc;
     dnnl_primitive_t primitive;
     MUST(dnnl_memory_get_memory_desc(from, &from_desc));
@@ -202,6 +258,17 @@ static void reorder(struct network *net, dnnl_memory_t from, dnnl_memory_t to)
     MUST(dnnl_primitive_desc_destroy(desc));
     MUST(dnnl_primitive_execute(primitive, net->stream, 2, args));
     MUST(dnnl_primitive_destroy(primitive));
+}
+
+/* Version 2 adds to the gradients of parameters. */
+static void clear(dnnl_memory_t memory)
+{
+    lent_desc_t desc;
+    void *data;
+    MUST(dnnl_memory_get_memory_desc(memory, &desc));
+    MUST(dnnl_memory_map_data(memory, &data));
+    memset(data, 0, dnnl_memory_desc_get_size(desc));
+    MUST(dnnl_memory_unmap_data(memory, data));
 }
 
 static void execute(struct network *net, struct pass *pass)
@@ -216,6 +283,11 @@ static void execute(struct network *net, struct pass *pass)
         args[nargs++].memory = own ? own : net->memory[tensor];
         args[nargs].arg = tensors[tensor].gradient_arg; /* not looked at in forward passes */
         args[nargs++].memory = gradient ? gradient : net->gradient_memory[tensor];
+    }
+    if (pass == &net->backward) {
+        clear(pass->gradients[WEIGHTS_LAYER]);
+        clear(pass->gradients[WEIGHTS_ITER]);
+        clear(net->gradient_memory[BIAS]);
     }
     args[nargs].arg = DNNL_ARG_WORKSPACE;
     args[nargs++].memory = net->workspace;

@@ -1,0 +1,3 @@
+/* The older place of oneDNN's header. */
+
+#include "oneapi/dnnl/dnnl.h"

@@ -1,0 +1,20 @@
+/* What miopy's library offers beyond oneDNN's API. */
+
+#ifndef ONEDNN_V2_ONEAPI_DNNL_MIOPY_H
+#define ONEDNN_V2_ONEAPI_DNNL_MIOPY_H
+
+#include "dnnl_config.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What was wrong with the calling thread's last call that failed, "" before any. Valid until the
+ * thread's next failing call. */
+DNNL_EXPORT const char *miopyGetLastError(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
