@@ -7,8 +7,8 @@ parameter of that name:
     pointer to a struct, taken      the live object of that number, None for NULL; a number that
                                     stands for no object goes in as an Address
     array of those, taken           a list, as long as the nearest `int` parameter before it says
-    array of structs, taken         a list of that length, each a tuple of its fields; the address if
-                                    no `int` comes before it
+    array of structs, taken         a list of that length, each a tuple of its fields; the address
+                                    if no `int` comes before it
     pointer to anything else, taken the pointer, which can be indexed, None for NULL
     `void *`                        an address, None for NULL
     pointer to a function           a callable, None for NULL

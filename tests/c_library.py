@@ -17,6 +17,8 @@ ENUMERATIONS = {name for facts in (FACTS, CUDNN_FACTS, ONEDNN_FACTS) for name in
 LIBRARY = SDK / "lib/libMIOpen.so.1"
 CUDNN_LIBRARY = SDK / "lib/libcudnn_rnn.so.9"
 ONEDNN_LIBRARY = SDK / "lib/libdnnl.so.3"
+ONEDNN_V2_FACTS = json.loads((DATA / "onednn_v2_api.json").read_text())
+ONEDNN_V2_LIBRARY = SDK / "onednn_v2/libdnnl.so.2"
 NUMBERS = {
     "int32_t": ctypes.c_int32,
     "uint32_t": ctypes.c_uint32,
@@ -58,9 +60,9 @@ def load_cudnn(path: Path = CUDNN_LIBRARY) -> ctypes.CDLL:
     return library
 
 
-def load_onednn(path: Path = ONEDNN_LIBRARY) -> ctypes.CDLL:
-    library = load_typed(path, ONEDNN_FACTS)
-    for name, (returns, _) in ONEDNN_FACTS["functions"].items():
+def load_onednn(path: Path = ONEDNN_LIBRARY, facts: dict[str, Any] = ONEDNN_FACTS) -> ctypes.CDLL:
+    library = load_typed(path, facts)
+    for name, (returns, _) in facts["functions"].items():
         getattr(library, name).restype = argument_type(returns)
     library.dnnl_status2str.restype = ctypes.c_char_p
     library.miopyGetLastError.restype = ctypes.c_char_p

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -121,6 +122,7 @@ def test_an_array_of_structs_comes_as_tuples_up_to_the_first_stranger() -> None:
         memory[index] = {"place": index, "thing": ffi.cast("thing_t", number)}
     _, found = received("int a", "const placed_t *b", numbers=[4, address(memory)])
     assert found == [(0, thing), (1, None), (2, 5)]
+    assert received("const placed_t *a", numbers=[address(memory)]) == [address(memory)]
     assert received("int a", "const placed_t *b", numbers=[4, 0]) == [4, None]
 
 
@@ -144,20 +146,22 @@ def test_a_result_is_written() -> None:
 def test_a_pointer_to_const_is_to_what_belongs_to_the_first_argument() -> None:
     thing, part = Thing(), Thing("part")
     number = OBJECTS.number(thing)
-    numbers, text, parts = (ffi.new("uintptr_t *") for _ in range(3))
+    numbers, text, parts, places = (ffi.new("uintptr_t *") for _ in range(4))
 
-    def function(thing: Thing) -> tuple[tuple[float, ...], str, Thing]:
-        return (0.5, 2.0), "three", part
+    def function(thing: Thing) -> tuple[tuple[float, ...], str, Thing, bytes]:
+        return (0.5, 2.0), "three", part, bytes(15) + b"!"
 
     kinds = ("const float **numbers", "const char **text", "const_thing_t *parts")
-    call = entry(function, "thing_t thing", *kinds)
-    assert call(number, numbers, text, parts) == 0
+    last = "const placed_t **places"
+    call = functools.partial(entry(function, "thing_t thing", *kinds, last), number)
+    assert call(numbers, text, parts, places) == 0
     assert list(ffi.cast("float *", numbers[0])[0:2]) == [0.5, 2.0]
     assert ffi.string(ffi.cast("char *", text[0])) == b"three"
     assert OBJECTS.find(parts[0]) is part
-    before = numbers[0], text[0], parts[0]
-    assert call(number, numbers, text, parts) == 0
-    assert (numbers[0], text[0], parts[0]) == before
+    assert ffi.buffer(ffi.cast("placed_t *", places[0]))[:] == bytes(15) + b"!"
+    before = numbers[0], text[0], parts[0], places[0]
+    assert call(numbers, text, parts, places) == 0
+    assert (numbers[0], text[0], parts[0], places[0]) == before
     OBJECTS.drop(number)
     assert isinstance(OBJECTS.find(parts[0]), Address)
 

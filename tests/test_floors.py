@@ -61,6 +61,7 @@ LONG_FILES = {
     "include/cudnn.h": "a header is a contract: one file per vendor path",
     "include/miopen/miopen.h": "the same",
     "include/miopen/unimplemented.h": "the same, for all that is not answered",
+    "include/onednn_v2/oneapi/dnnl/dnnl_types.h": "the same, with the structs of version 2",
 }
 LONG_FUNCTIONS: dict[str, str] = {}
 

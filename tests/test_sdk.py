@@ -70,6 +70,15 @@ def test_config_tells_the_flags_of_a_dialect(capsys: pytest.CaptureFixture[str])
     assert libs == [f"-L{SDK / 'lib'}", f"-Wl,-rpath,{SDK / 'lib'}", "-lcudnn_rnn"]
 
 
+def test_config_tells_folders_of_a_version(capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ("--dialect", "onednn_v2")
+    assert ask(capsys, *asked, "--cflags") == shlex.join([f"-I{SDK / 'include/onednn_v2'}"])
+    folder = SDK / "onednn_v2"
+    libs = shlex.split(ask(capsys, *asked, "--libs"))
+    assert libs == [f"-L{folder}", f"-Wl,-rpath,{folder}", "-ldnnl"]
+    assert Path(ask(capsys, *asked, "--cmakedir"), "miopen").is_dir()
+
+
 @pytest.mark.parametrize("options", [[], ["--flags"], ["--dialect", "cudnn"], ["--dialect", "x"]])
 def test_config_refuses_other_questions(
     options: list[str], capsys: pytest.CaptureFixture[str]
