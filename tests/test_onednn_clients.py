@@ -118,8 +118,21 @@ class Trainer:
         assert not dump.rest
 
 
-def test_training_in_c_equals_python_and_the_loss_falls(tmp_path: Path) -> None:
-    dump = Dump(compile_client("train_onednn.c", tmp_path, dialects=("onednn",)))
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Training as C with the flags of miopy-config."""
+    return compile_client("train_onednn.c", tmp_path_factory.mktemp("c"), dialects=("onednn",))
+
+
+@pytest.fixture(scope="module")
+def expected(program: Path) -> bytes:
+    """What it writes."""
+    run_well(program, program.with_suffix(".expected"), cwd=program.parent)
+    return program.with_suffix(".expected").read_bytes()
+
+
+def test_training_in_c_equals_python_and_the_loss_falls(program: Path) -> None:
+    dump = Dump(program)
     losses = [float(line) for line in dump.printed.split()]
     assert len(losses) == 20 and losses == sorted(losses, reverse=True)
     assert losses[-1] < 0.8 * losses[0]
@@ -145,15 +158,6 @@ endforeach()
 target_compile_options(train_c PRIVATE -ffp-contract=off)
 target_compile_options(train_cpp PRIVATE -ffp-contract=off)
 """
-
-
-@pytest.fixture(scope="module")
-def expected(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    """What training as C with the flags of miopy-config writes."""
-    folder = tmp_path_factory.mktemp("expected")
-    program = compile_client("train_onednn.c", folder, dialects=("onednn",))
-    run_well(program, folder / "dump", cwd=folder)
-    return (folder / "dump").read_bytes()
 
 
 def test_version_2_in_c_is_version_3(tmp_path: Path, expected: bytes) -> None:

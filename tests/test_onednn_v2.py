@@ -157,6 +157,8 @@ def test_tags_have_the_values_of_version_2() -> None:
     )
     with pytest.raises(BadParam, match="`tag` must be a dnnl_format_tag_t"):
         desc(5, 3, 4, tag=onednn.dnnl_ntc)
+    with pytest.raises(BadParam, match=r"^dnnl_memory_desc_init_by_tag: `dims"):
+        desc(5, -3, 4)
 
 
 def test_an_operation_tells_what_it_is() -> None:

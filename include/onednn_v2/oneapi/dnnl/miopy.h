@@ -10,7 +10,8 @@ extern "C" {
 #endif
 
 /* What was wrong with the calling thread's last call that failed, "" before any. Valid until the
- * thread's next failing call. */
+ * thread's next failing call. Of several libraries of miopy in a program, the one that was linked
+ * first answers for its own calls. */
 DNNL_EXPORT const char *miopyGetLastError(void);
 
 #ifdef __cplusplus
