@@ -158,6 +158,51 @@ def test_descriptors_are_lent_as_structs(library: ctypes.CDLL) -> None:
     assert library.dnnl_primitive_desc_query(*query) == SUCCESS and result.value == place
 
 
+class Quantized:
+    """u8 inference of a GRU through structs: weights are packed by a reorder."""
+
+    def __init__(self, library: ctypes.CDLL) -> None:
+        self.library = library
+        self.engine = created(library.dnnl_engine_create, v2.dnnl_cpu, 0)
+        self.attr = created(library.dnnl_primitive_attr_create)
+        scale = (ctypes.c_float * 1)(50)
+        assert library.dnnl_primitive_attr_set_rnn_data_qparams(self.attr, 100, 128) == SUCCESS
+        set_weights = library.dnnl_primitive_attr_set_rnn_weights_qparams
+        assert set_weights(self.attr, 1, 0, scale) == SUCCESS
+        gru, rnn = Gru(library), RnnDesc()
+        for name in ("src_layer", "src_iter", "dst_layer", "dst_iter"):
+            gru.descs[name].data_type = v2.dnnl_u8
+        gru.descs["weights_layer"].data_type = v2.dnnl_s8
+        function, kind = library.dnnl_gru_forward_desc_init, v2.dnnl_forward_inference
+        places = [ctypes.addressof(each) for each in gru.descs.values()]
+        rnn_place = ctypes.addressof(rnn)
+        assert function(rnn_place, kind, v2.dnnl_unidirectional, *places, 0) == SUCCESS
+        create = library.dnnl_primitive_desc_create
+        self.desc = created(create, rnn_place, self.attr, self.engine, None)
+        lent = library.dnnl_primitive_desc_query_md(self.desc, v2.dnnl_query_weights_md, 0)
+        self.packed = MemoryDesc.from_buffer_copy(MemoryDesc.from_address(lent))
+
+    def reorder(self, packed: MemoryDesc) -> int:
+        """The status of a reorder of float weights."""
+        plain = tagged(self.library, 1, 1, 4, 3, 4, tag=v2.dnnl_ldigo)
+        places = ctypes.addressof(plain), self.engine, ctypes.addressof(packed), self.engine
+        made = ctypes.c_void_p()
+        create = self.library.dnnl_reorder_primitive_desc_create
+        return int(create(ctypes.addressof(made), *places, self.attr))
+
+
+def test_packed_weights_are_structs_too(library: ctypes.CDLL) -> None:
+    run = Quantized(library)
+    assert run.packed.format_kind == 4 and run.packed.format.rnn_packed.size >= 48
+    place = ctypes.addressof(run.packed)
+    assert library.dnnl_memory_desc_get_size(place) == run.packed.format.rnn_packed.size
+    assert run.reorder(run.packed) == SUCCESS
+    forged = MemoryDesc.from_buffer_copy(run.packed)
+    forged.format.rnn_packed.size -= 4
+    assert run.reorder(forged) == INVALID_ARGUMENTS
+    assert b"`dst_desc` has size, which must be" in library.miopyGetLastError()
+
+
 def test_null_is_refused_or_nothing(library: ctypes.CDLL) -> None:
     gru, rnn = Gru(library), RnnDesc()
     for name in ("src_layer", "weights_layer", "weights_iter", "dst_layer"):

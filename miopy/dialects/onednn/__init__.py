@@ -18,6 +18,8 @@ negative slope; bf16 inference with a projection. No sequences, N = 0, are no er
 
 Mixed types are computed in float32 on copies in the scratchpad; so is training on bf16, whose
 gradients are f32. A call all of whose tensors are of one type is computed in that type.
+
+The functions and values of version 2 are in `v2`.
 """
 
 from __future__ import annotations

@@ -19,49 +19,56 @@ from . import primitive_descriptors
 from .c_structs import descriptor_at, operation_at, rnn_struct_of, struct_of
 from .operations import RnnOperation
 
-# Named here for their types: all are addresses of bytes.
-LENT = "const char *"
+ADDRESS_OF_BYTES = "const char *"  # the C type of what a query lends: a struct, byte by byte
 
 
-def written(argument: str, address: int | None, struct: ctypes.Structure) -> None:
-    """Copy a struct to where the program wants it."""
+def in_c(descriptor: MemoryDescriptor | RnnOperation) -> ctypes.Structure:
+    """The struct that says the same."""
+    if isinstance(descriptor, RnnOperation):
+        return rnn_struct_of(descriptor)
+    return struct_of(descriptor)
+
+
+def write(argument: str, address: int | None, descriptor: MemoryDescriptor | RnnOperation) -> None:
+    """Put a descriptor where the program wants it."""
+    struct = in_c(descriptor)
     nbytes = ctypes.sizeof(struct)
     ctypes.memmove(address_of(argument, address, nbytes=nbytes), ctypes.byref(struct), nbytes)
 
 
+def target_of(function: Callable[..., Any]) -> str | None:
+    """The parameter for the struct that a function fills, which is C's first."""
+    if "_desc_init_by_" in function.__name__:
+        return "memory_desc"
+    return "rnn_desc" if "_desc_init" in function.__name__ else None
+
+
 def in_structs(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function whose memory descriptors are addresses of structs; one that it makes is written to
-    the struct of a first parameter, one that belongs to another object is lent as bytes."""
-    signature = inspect.signature(function)
+    """The function with addresses of structs for memory descriptors: those that it takes, and one
+    that it makes. What belongs to another object is given as bytes."""
+    signature, target = inspect.signature(function), target_of(function)
     parameters = list(signature.parameters.values())
     places = [
-        index
+        (index, each.name)
         for index, each in enumerate(parameters)
         if MemoryDescriptor.__name__ in each.annotation
     ]
-    makes = {"RnnOperation": "rnn_desc"}.get(signature.return_annotation)
-    if "_desc_init_by_" in function.__name__:
-        makes = "memory_desc"
 
     @functools.wraps(function)
     def wrapper(*values: Any) -> Any:
-        target, *rest = values if makes else (None, *values)
-        for place in places:
-            rest[place] = descriptor_at(parameters[place].name, rest[place])
-        answer = function(*rest)
-        if makes:
-            return written(makes, target, in_c(answer))
+        given = list(values[1:] if target else values)
+        for index, name in places:
+            given[index] = descriptor_at(name, given[index])
+        answer = function(*given)
+        if target:
+            return write(target, values[0], answer)
         return bytes(in_c(answer)) if isinstance(answer, MemoryDescriptor) else answer
 
-    own = [inspect.Parameter(makes, inspect.Parameter.POSITIONAL_OR_KEYWORD)] if makes else []
-    wrapper.__signature__ = signature.replace(parameters=[*own, *parameters])  # type: ignore[attr-defined]
+    if target:
+        own = inspect.Parameter(target, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        parameters.insert(0, own)
+    wrapper.__dict__["__signature__"] = signature.replace(parameters=parameters)
     return wrapper
-
-
-def in_c(descriptor: MemoryDescriptor | RnnOperation) -> ctypes.Structure:
-    if isinstance(descriptor, RnnOperation):
-        return rnn_struct_of(descriptor)
-    return struct_of(descriptor)
 
 
 def dnnl_primitive_desc_create(
@@ -77,7 +84,7 @@ def dnnl_primitive_desc_query(primitive_desc: Any, what: Any, index: int) -> tup
     """As from Python, with the C type."""
     found = primitive_descriptors.dnnl_primitive_desc_query(primitive_desc, what, index)
     if isinstance(found, MemoryDescriptor | RnnOperation):
-        return LENT, bytes(in_c(found))
+        return ADDRESS_OF_BYTES, bytes(in_c(found))
     return v3.typed(what, found)
 
 
@@ -91,12 +98,6 @@ def for_c(function: Callable[..., Any]) -> Callable[..., Any]:
     """What a C call of the function calls."""
     if function.__name__ in OF_THEIR_OWN:
         return OF_THEIR_OWN[function.__name__]
-    signature = inspect.signature(function)
-    annotations = [each.annotation for each in signature.parameters.values()]
-    if any(
-        name in str(annotation)
-        for name in (MemoryDescriptor.__name__, RnnOperation.__name__)
-        for annotation in (*annotations, signature.return_annotation)
-    ):
+    if MemoryDescriptor.__name__ in str(inspect.signature(function)):
         return in_structs(function)
     return v3.for_c(function)

@@ -6,10 +6,12 @@ import ctypes
 
 from ....calls.arguments import check_enum
 from ....core.memory import address_of
-from ....errors import BadParam, NotSupported
+from ....errors import BadParam, MiopyError, NotSupported
 from ..memory_descriptors import ANY, BLOCKED, OPAQUE, UNDEFINED, MemoryDescriptor
+from ..rnn_quantized import packed_descriptor
 from ..rnn_tensors import ATTENTIVE
-from ..types import DNNL_MAX_NDIMS, dnnl_data_type_t
+from ..types import DNNL_MAX_NDIMS, dnnl_data_type_t, dnnl_format_tag_t
+from .memory_descriptors import with_strides, with_tag
 from .operations import BACKWARD, VANILLA, RnnOperation, backward, cells, forward
 from .types import dnnl_alg_kind_t, dnnl_primitive_kind_t
 
@@ -103,30 +105,41 @@ def descriptor_at(argument: str, address: int | None) -> MemoryDescriptor | None
 
 
 def descriptor_of(argument: str, struct: MemoryDesc) -> MemoryDescriptor:
-    """The memory descriptor that a struct says. BadParam for what no function of ours writes."""
-    ndims = struct.ndims
-    if not 0 <= ndims <= DNNL_MAX_NDIMS:
-        raise BadParam(argument, f"must have 0 to {DNNL_MAX_NDIMS} dimensions", ndims)
-    if ndims == 0:
-        return MemoryDescriptor()
-    dims, data_type = tuple(struct.dims[:ndims]), struct.data_type
-    if min(dims) < 0:
-        raise BadParam(argument, "must have dimensions of 0 or more", dims)
-    kind = next(
-        (kind for kind, number in FORMAT_KINDS.items() if number == struct.format_kind), None
-    )
-    if kind is None or kind == UNDEFINED:
-        raise BadParam(argument, "must have a format_kind that is known", struct.format_kind)
+    """The memory descriptor that a struct says. BadParam or NotSupported for what no function of
+    ours writes."""
+    try:
+        return _described(struct)
+    except MiopyError as error:
+        value = (error.value,) if error.has_value else ()
+        raise type(error)(argument, f"has {error.argument}, which {error.rule}", *value) from None
+
+
+def _described(struct: MemoryDesc) -> MemoryDescriptor:
+    ndims, kind = struct.ndims, struct.format_kind
+    if struct.offset0:
+        raise NotSupported("offset0", "must be 0", struct.offset0)
+    if ndims and kind not in (FORMAT_KINDS[ANY], FORMAT_KINDS[BLOCKED], RNN_PACKED):
+        raise BadParam("format_kind", "must be any, blocked or rnn_packed", kind)
+    if kind == FORMAT_KINDS[ANY]:
+        undecided = dnnl_format_tag_t.dnnl_format_tag_any
+        return with_tag(ndims, struct.dims, struct.data_type, undecided)
     blocking = struct.format.blocking
-    if struct.offset0 or (kind == BLOCKED and blocking.inner_nblks):
-        raise NotSupported(argument, "must have neither an offset nor inner blocks")
-    return MemoryDescriptor(
-        dims,
-        check_enum(f"{argument}.data_type", dnnl_data_type_t, data_type),
-        kind,
-        tuple(blocking.strides[:ndims]) if kind == BLOCKED else (),
-        struct.format.rnn_packed.size if kind == OPAQUE else 0,
-    )
+    if kind == FORMAT_KINDS[BLOCKED] and blocking.inner_nblks:
+        raise NotSupported("inner_nblks", "must be 0", blocking.inner_nblks)
+    strides = blocking.strides if kind == FORMAT_KINDS[BLOCKED] else None
+    plain = with_strides(ndims, struct.dims, struct.data_type, strides)
+    return _packed(plain, struct.format.rnn_packed.size) if kind == RNN_PACKED else plain
+
+
+def _packed(plain: MemoryDescriptor, size: int) -> MemoryDescriptor:
+    """Of weights in our own format; the size must be right."""
+    ranks = (4, 5)  # of projections, of other weights
+    if len(plain.dims) not in ranks or plain.data_type != dnnl_data_type_t.dnnl_s8:
+        raise BadParam("format_kind", "must not be rnn_packed but for weights of s8")
+    packed = packed_descriptor(plain.dims)
+    if packed.opaque_size != size:
+        raise BadParam("size", f"must be {packed.opaque_size}", size)
+    return packed
 
 
 def struct_of(descriptor: MemoryDescriptor) -> MemoryDesc:

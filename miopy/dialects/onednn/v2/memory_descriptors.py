@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from inspect import unwrap
 
 from ..entry import entry
@@ -15,8 +15,8 @@ from ..types import dnnl_data_type_t
 from .types import dnnl_format_tag_t, in_version_3
 
 # Without what notes the function's name in errors.
-_with_tag = unwrap(dnnl_memory_desc_create_with_tag)
-_with_strides = unwrap(dnnl_memory_desc_create_with_strides)
+with_tag: Callable[..., MemoryDescriptor] = unwrap(dnnl_memory_desc_create_with_tag)
+with_strides: Callable[..., MemoryDescriptor] = unwrap(dnnl_memory_desc_create_with_strides)
 
 
 @entry
@@ -28,8 +28,7 @@ def dnnl_memory_desc_init_by_tag(
     No dimensions make the descriptor of an absent tensor.
     """
     order = in_version_3("tag", dnnl_format_tag_t, tag)
-    descriptor: MemoryDescriptor = _with_tag(ndims, dims, data_type, order)
-    return descriptor
+    return with_tag(ndims, dims, data_type, order)
 
 
 @entry
@@ -37,5 +36,4 @@ def dnnl_memory_desc_init_by_strides(
     ndims: int, dims: Sequence[int], data_type: dnnl_data_type_t, strides: Sequence[int] | None
 ) -> MemoryDescriptor:
     """A tensor with strides in elements, None for a dense one in the order of its dimensions."""
-    descriptor: MemoryDescriptor = _with_strides(ndims, dims, data_type, strides)
-    return descriptor
+    return with_strides(ndims, dims, data_type, strides)
