@@ -166,21 +166,26 @@ def test_version_2_in_c_is_version_3(tmp_path: Path, expected: bytes) -> None:
     assert (tmp_path / "dump").read_bytes() == expected
 
 
-def test_cmake_builds_c_and_cpp(tmp_path: Path, expected: bytes) -> None:
-    (tmp_path / "CMakeLists.txt").write_text(CMAKE)
+@pytest.mark.parametrize("version", [3, 2])
+def test_cmake_builds_c_and_cpp(tmp_path: Path, expected: bytes, version: int) -> None:
+    prefix = SDK if version == 3 else SDK / "onednn_v2"
+    (tmp_path / "CMakeLists.txt").write_text(CMAKE.replace("3.0", f"{version}.0"))
     for suffix in ("c", "cpp"):
         shutil.copy(SOURCES / "train_onednn.c", tmp_path / f"train.{suffix}")
     for header in ("results.h", "check.h"):
         shutil.copy(SOURCES / header, tmp_path)
-    build("cmake", "-S", ".", "-B", "build", f"-DCMAKE_PREFIX_PATH={SDK}", cwd=tmp_path)
+    build("cmake", "-S", ".", "-B", "build", f"-DCMAKE_PREFIX_PATH={prefix}", cwd=tmp_path)
     build("cmake", "--build", "build", cwd=tmp_path)
     for program in ("train_c", "train_cpp"):
         run_well(tmp_path / "build" / program, tmp_path / program, cwd=tmp_path)
         assert (tmp_path / program).read_bytes() == expected, program
 
 
-def test_pkg_config_tells_a_makefile_flags_that_work(tmp_path: Path, expected: bytes) -> None:
-    found = {"PKG_CONFIG_PATH": str(SDK / "lib/pkgconfig")}
+@pytest.mark.parametrize("folder", ["lib", "onednn_v2/lib"])
+def test_pkg_config_tells_a_makefile_flags_that_work(
+    tmp_path: Path, expected: bytes, folder: str
+) -> None:
+    found = {"PKG_CONFIG_PATH": str(SDK / folder / "pkgconfig")}
     question = "pkg-config --cflags --libs dnnl"
     program = make_client("train_onednn.c", tmp_path, question, **found)
     run_well(program, tmp_path / "dump", cwd=tmp_path)

@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
 INCLUDE = ROOT / "include"
@@ -22,6 +23,39 @@ HIP_SOURCES = tuple(sorted((CAPI / "hip").glob("*.c")))
 HIP_LIBRARY = "libamdhip64.so.6"
 C_FLAGS = ("-std=c11", "-O2", "-fPIC", "-fvisibility=hidden", "-Wall", "-Wextra", "-pthread")
 LINK_FLAGS = ("-shared", "-Wl,-z,defs", "-Wl,-z,nodelete", "-Wl,--as-needed", "-ldl")
+
+
+class Package(NamedTuple):
+    """What CMake finds; the vendor's name of it, and the release by macros of a header.
+
+    prefix    below the SDK: where programs are told to look
+    library   a file's name, for templates that ask; in `folder` below the prefix
+    include   the folder of headers, from the prefix
+    """
+
+    name: str
+    version_header: str
+    macro: str
+    prefix: str = ""
+    library: str = ""
+    folder: str = "lib"
+    include: str = "include"
+
+
+PACKAGES = (
+    Package("hip", "hip/hip_version.h", "HIP"),
+    Package("miopen", "miopen/version.h", "MIOPEN"),
+    Package("dnnl", "oneapi/dnnl/dnnl_version.h", "DNNL", library="libdnnl.so.3"),
+    Package(
+        "dnnl",
+        "onednn_v2/oneapi/dnnl/dnnl_version.h",
+        "DNNL",
+        prefix="onednn_v2",
+        library="libdnnl.so.2",
+        folder=".",
+        include="../include/onednn_v2",
+    ),
+)
 
 
 def header_version(header: Path, prefix: str) -> str:
@@ -34,10 +68,13 @@ def header_version(header: Path, prefix: str) -> str:
     return ".".join(part[1] for part in parts if part)
 
 
-def fill_template(template: Path, destination: Path, version: str) -> None:
-    """Write a template with its @VERSION@ filled in."""
+def fill_template(template: Path, destination: Path, **values: str) -> None:
+    """Write a template with values for its @NAMES@."""
+    text = template.read_text()
+    for name, value in values.items():
+        text = text.replace(f"@{name}@", value)
     destination.parent.mkdir(parents=True, exist_ok=True)
-    destination.write_text(template.read_text().replace("@VERSION@", version))
+    destination.write_text(text)
 
 
 def link_library(library: Path, inputs: list[str], version_script: Path, *flags: str) -> None:
@@ -65,23 +102,25 @@ def miopy_sdk(build_dir: Path) -> Path:
     hip = [f"-I{INCLUDE}", *map(str, HIP_SOURCES)]
     link_library(sdk / "lib" / HIP_LIBRARY, hip, CAPI / "hip/exports.map")
 
-    versions = {
-        "hip": header_version(INCLUDE / "hip/hip_version.h", "HIP"),
-        "miopen": header_version(INCLUDE / "miopen/version.h", "MIOPEN"),
-        "dnnl": header_version(INCLUDE / "oneapi/dnnl/dnnl_version.h", "DNNL"),
-    }
-    for name, version in versions.items():
-        cmake = sdk / "lib/cmake" / name
-        fill_template(
-            CAPI / f"cmake/{name}-config.cmake.in", cmake / f"{name}-config.cmake", version
-        )
-        fill_template(
-            CAPI / "cmake/config-version.cmake.in", cmake / f"{name}-config-version.cmake", version
-        )
-    for name in ("miopen", "dnnl"):
-        pkgconfig = Path(f"pkgconfig/{name}.pc")
-        fill_template(CAPI / f"{pkgconfig}.in", sdk / "lib" / pkgconfig, versions[name])
+    for package in PACKAGES:
+        write_package(sdk / package.prefix, package)
     return sdk
+
+
+def write_package(prefix: Path, package: Package) -> None:
+    """Write what CMake and pkg-config find below a prefix."""
+    name, folder = package.name, prefix / "lib/cmake" / package.name
+    version = header_version(INCLUDE / package.version_header, package.macro)
+    values = {"VERSION": version, "LIBRARY": package.library}
+    values |= {"FOLDER": package.folder, "INCLUDE": package.include}
+    templates = {
+        f"cmake/{name}-config.cmake.in": folder / f"{name}-config.cmake",
+        "cmake/config-version.cmake.in": folder / f"{name}-config-version.cmake",
+        f"pkgconfig/{name}.pc.in": prefix / f"lib/pkgconfig/{name}.pc",
+    }
+    for template, destination in templates.items():
+        if (CAPI / template).exists():
+            fill_template(CAPI / template, destination, **values)
 
 
 if __name__ == "__main__":
