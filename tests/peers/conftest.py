@@ -1,6 +1,10 @@
 """These modules import the peers, which `make test-peers` installs and `make test` does not."""
 
+from importlib import metadata
 from importlib.util import find_spec
+
+import onednn_library
+import pytest
 
 NEEDS = {
     "test_torch.py": ("torch",),
@@ -10,4 +14,13 @@ NEEDS = {
     "test_weights_jax.py": ("jax",),
     "test_weights_safetensors.py": ("safetensors",),
 }
+ONEDNN = ("test_onednn.py", "test_onednn_defects.py", "test_onednn_statuses.py")
 collect_ignore = [name for name, peers in NEEDS.items() if not all(map(find_spec, peers))]
+if not any(d.name == onednn_library.PACKAGE for d in metadata.distributions()):
+    collect_ignore += ONEDNN
+
+
+@pytest.fixture(scope="session")
+def library() -> onednn_library.Library:
+    """The real oneDNN."""
+    return onednn_library.Library()

@@ -26,7 +26,6 @@ MAX_DIMENSIONS = 12
 RESULTS = {
     "dnnl_primitive_desc_query_md": ctypes.c_void_p,
     "dnnl_memory_desc_get_size": ctypes.c_size_t,
-    "dnnl_version": ctypes.c_void_p,
 }
 
 
@@ -113,6 +112,11 @@ def as_array(values: Sequence[Any]) -> Any:
     if len(values) <= MAX_DIMENSIONS and all(isinstance(value, int) for value in values):
         return (ctypes.c_int64 * MAX_DIMENSIONS)(*values)
     return (ctypes.c_float * len(values))(*values)
+
+
+def version() -> str:
+    """That of the installed package."""
+    return metadata.version(PACKAGE)
 
 
 @lru_cache

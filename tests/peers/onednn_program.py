@@ -35,7 +35,7 @@ ARGUMENTS = {
 ARGUMENTS |= {"diff_" + name: number + 128 for name, number in ARGUMENTS.items()}
 
 # Format tags, and logical dimensions in the order of memory where that is another.
-TAGS = {"any": 1, "tnc": 4, "ntc": 16, "ldnc": 5, "ldgo": 5, "ldio": 5, "ldoi": 20}
+TAGS = {"any": 1, "nc": 3, "tnc": 4, "ntc": 16, "ldnc": 5, "ldgo": 5, "ldio": 5, "ldoi": 20}
 TAGS |= {"ldigo": 6, "ldgoi": 31}
 ORDERS = {"ntc": (1, 0, 2), "ldoi": (0, 1, 3, 2), "ldgoi": (0, 1, 3, 4, 2)}
 PLAIN = {3: "tnc", 4: "ldnc", 5: "ldigo"}
@@ -101,6 +101,7 @@ class Program:
         self.engine = api.dnnl_engine_create(CPU, 0)
         self.stream = api.dnnl_stream_create(self.engine, IN_ORDER)
         self.tensors: dict[str, Tensor] = {}
+        self.workspace: list[tuple[int, Any]] = []
         for name, shape in (problem.inputs | problem.outputs).items():
             self.tensors[name] = self.tensor(name, shape)
             if name in given:
@@ -113,9 +114,7 @@ class Program:
 
     def forward(self, *, training: bool) -> Tensors:
         """All outputs."""
-        prop_kind = FORWARD_TRAINING if training else FORWARD_INFERENCE
-        parameters = forward_parameters(self.problem.cell.kind)
-        self.forward_desc = self.primitive_desc("forward", prop_kind, parameters, [None])
+        self.forward_desc = self.describe_forward(training=training)
         self.workspace = []
         if training:
             desc = self.api.dnnl_primitive_desc_query_md(
@@ -127,6 +126,11 @@ class Program:
             self.workspace = [(WORKSPACE, memory)]
         self.execute(self.forward_desc, [*self.problem.inputs, *self.problem.outputs])
         return self.results(self.problem.outputs)
+
+    def describe_forward(self, *, training: bool) -> Any:
+        prop_kind = FORWARD_TRAINING if training else FORWARD_INFERENCE
+        parameters = forward_parameters(self.problem.cell.kind)
+        return self.primitive_desc("forward", prop_kind, parameters, [None])
 
     def backward(self) -> Tensors:
         """All gradients; after `forward` in training."""
@@ -164,9 +168,11 @@ class Program:
             *rest,
         )
 
-    def execute(self, desc: Any, names: Iterable[str]) -> None:
+    def execute(self, desc: Any, names: Iterable[str], without: int = 0) -> None:
+        """Run a primitive on tensors of these names; `without` is an argument to leave out."""
         primitive = self.api.dnnl_primitive_create(desc)
         pairs = [(ARGUMENTS[name], self.tensors[name].memory) for name in names] + self.workspace
+        pairs = [(number, memory) for number, memory in pairs if number != without]
         self.api.dnnl_primitive_execute(primitive, self.stream, len(pairs), pairs)
         self.api.dnnl_stream_wait(self.stream)
 

@@ -1,0 +1,73 @@
+"""The table of errors that the comparison with oneDNN leaves in `benchmarks/results`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import bench
+import onednn_library
+import tolerance
+from onednn_problems import CELLS, DIRECTIONS, LEFT2RIGHT, SIZES, Tensors
+
+PATH = Path(__file__).parents[2] / "benchmarks/results/onednn-errors.md"
+DTYPES = ("float32", "bfloat16")
+PASSES = ("inference", "training", "data gradients", "weight gradients")
+TEXT = f"""\
+# miopy and oneDNN against float64
+
+The largest error of each pass: of miopy, of oneDNN, and between the two, relative to the root mean
+square of what the float64 reference gives. Every row is {len(SIZES)} problems of other sizes and
+options. A dash stands for what oneDNN has not or computes wrongly, see
+`tests/peers/test_onednn_defects.py`.
+
+{{cpu}}, {onednn_library.PACKAGE} {{version}}. Written by `make test-peers`.
+"""
+
+Row = tuple[str, str, str]  # dtype, cell, direction
+
+
+def rows() -> list[Row]:
+    """Those of the whole table. AUGRU has but one direction."""
+    return [
+        (dtype, name, direction)
+        for dtype in DTYPES
+        for name, cell in CELLS.items()
+        for direction in ((LEFT2RIGHT,) if cell.has_attention else DIRECTIONS)
+    ]
+
+
+class Errors:
+    """Row -> pass -> the largest errors so far: miopy's, oneDNN's, between them."""
+
+    def __init__(self) -> None:
+        self.found: dict[Row, dict[str, list[float]]] = {}
+
+    def add(
+        self, row: Row, pass_name: str, ours: Tensors, theirs: Tensors, reference: Tensors
+    ) -> None:
+        """Results of one pass; `theirs` is empty where oneDNN's are of no use."""
+        largest = self.found.setdefault(row, {}).setdefault(pass_name, [0.0, 0.0, 0.0])
+        pairs = ((ours, reference), (theirs, reference), (theirs, ours))
+        for number, (some, others) in enumerate(pairs):
+            errors = [tolerance.errors(some[name], others[name])[1] for name in some]
+            largest[number] = max(largest[number], *errors, 0.0)
+
+    def write(self) -> None:
+        """Write the file, if every row was measured."""
+        if set(self.found) != set(rows()):
+            return
+        version = onednn_library.version()
+        lines = [TEXT.format(cpu=bench.machine()["cpu"], version=version)]
+        for dtype in DTYPES:
+            lines += [f"## {dtype}", "", "| cell | direction | " + " | ".join(PASSES) + " |"]
+            lines.append("|---|---|" + "---|" * len(PASSES))
+            for row in rows():
+                if row[0] == dtype:
+                    entries = (self._entry(self.found[row][name]) for name in PASSES)
+                    lines.append(f"| {row[1]} | {row[2]} | " + " | ".join(entries) + " |")
+            lines.append("")
+        PATH.write_text("\n".join(lines))
+
+    @staticmethod
+    def _entry(largest: list[float]) -> str:
+        return " ".join(f"{error:.0e}" if error else "-" for error in largest)

@@ -1,0 +1,162 @@
+"""What is refused, and with which status, is what the real oneDNN refuses."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from onednn_library import CPU, Library
+from onednn_problems import CELLS, CONCAT, LEFT2RIGHT, SUM, Problem
+from onednn_program import ARGUMENTS, WORKSPACE, Program
+from onednn_requests import request, variations
+
+from miopy import onednn
+
+pytestmark = pytest.mark.peers
+
+INVALID_ARGUMENTS, UNIMPLEMENTED = 2, 3
+FORWARD_PROP_KINDS = (64, 96)
+
+# Kinds of propagation that RNN has not: invalid since version 3.13, which miopy follows.
+NOT_FORWARD = {f"prop_kind {n}": (UNIMPLEMENTED, INVALID_ARGUMENTS) for n in (0, 32, 160, 192, 193)}
+NOT_BACKWARD = NOT_FORWARD | {
+    f"prop_kind {n}": (UNIMPLEMENTED, INVALID_ARGUMENTS) for n in FORWARD_PROP_KINDS
+}
+
+
+def problem_of(name: str, direction: str = LEFT2RIGHT, **changes: Any) -> Problem:
+    """A small one; `changes` may be sizes that do not go together."""
+    dic = 5 if CELLS[name].projection else 7
+    right = Problem(name, direction, time=4, batch=3, slc=6, sic=dic, dhc=7, dic=dic)
+    return replace(right, **changes)
+
+
+def status_of(call: Any, *arguments: Any) -> int:
+    """What an implementation says to a call; an exception without a status is a failure."""
+    try:
+        call(*arguments)
+    except Exception as error:
+        return int(error.status)
+    return 0
+
+
+@pytest.mark.parametrize("is_backward", [False, True])
+@pytest.mark.parametrize("name", CELLS)
+def test_a_descriptor_with_one_thing_changed(library: Library, name: str, is_backward: bool):
+    right = request(problem_of(name), is_backward=is_backward)
+    assert right.status(library) == right.status(onednn) == 0
+    differing = {}
+    for label, asked in variations(right):
+        statuses = asked.status(library), asked.status(onednn)
+        if statuses[0] != statuses[1]:
+            differing[label] = statuses
+    assert differing == (NOT_BACKWARD if is_backward else NOT_FORWARD)
+
+
+@pytest.mark.parametrize("is_backward", [False, True])
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"sic": 8},
+        {"sic": 8, "time": 1},
+        {"sic": 8, "time": 1, "layers": 2},
+        {"layers": 2},
+        {"layers": 2, "slc": 7},
+        {"layers": 2, "slc": 5},
+        {"dic": 8},
+        {"dic": 8, "sic": 8},
+        {"time": 0},
+        {"batch": 0},
+        {"layers": 0},
+        {"dtype": "uint8"},
+        {"dtype": "int8"},
+        {"direction": CONCAT},
+        {"direction": SUM},
+        {"direction": CONCAT, "layers": 2, "slc": 14},
+        {"src_iter": False},
+        {"dst_iter": False},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("name", CELLS)
+def test_sizes_that_may_not_go_together(
+    library: Library, name: str, changes: dict[str, Any], is_backward: bool
+):
+    asked = request(problem_of(name, **changes), is_backward=is_backward)
+    assert asked.status(onednn) == asked.status(library)
+
+
+@pytest.mark.parametrize("name", CELLS)
+def test_an_argument_left_out(library: Library, name: str):
+    problem = problem_of(name)
+    tensors = problem.tensors()
+    programs = [Program(api, problem, tensors) for api in (library, onednn)]
+    for program in programs:
+        program.forward(training=True)
+    for argument in (WORKSPACE, *(ARGUMENTS[name] for name in programs[0].tensors)):
+        theirs, ours = (
+            status_of(program.execute, program.forward_desc, program.tensors, argument)
+            for program in programs
+        )
+        assert ours == theirs == INVALID_ARGUMENTS, argument
+
+
+def test_attention_that_was_not_described_is_missed_when_executed(library: Library):
+    problem = problem_of("augru")
+    programs = [Program(api, problem, problem.tensors()) for api in (library, onednn)]
+    for program in programs:
+        del program.tensors["attention"]
+        names = [*problem.outputs, *(name for name in problem.inputs if name != "attention")]
+        desc = program.describe_forward(training=True)
+        assert status_of(program.execute, desc, names) == INVALID_ARGUMENTS
+
+
+@pytest.mark.parametrize(
+    ("num_dims", "dims", "data_type", "tag"),
+    [
+        (3, [1, 2, 3], 3, 4),
+        (0, [], 3, 4),
+        (3, [1, -2, 3], 3, 4),
+        (3, [1, 0, 3], 3, 4),
+        (13, [1] * 12, 3, 4),
+        (-1, [1], 3, 4),
+        (3, [1, 2, 3], 0, 4),
+        (3, [1, 2, 3], 99, 4),
+        (3, [1, 2, 3], 3, 0),
+        (3, [1, 2, 3], 3, 5),
+        (3, [1, 2, 3], 3, 9999),
+    ],
+)
+def test_memory_descriptors(
+    library: Library, num_dims: int, dims: list[int], data_type: int, tag: int
+):
+    theirs, ours = (
+        status_of(api.dnnl_memory_desc_create_with_tag, num_dims, dims, data_type, tag)
+        for api in (library, onednn)
+    )
+    assert ours == theirs
+
+
+@pytest.mark.parametrize("scales", [[1.0], None])
+@pytest.mark.parametrize("mask", [0, 8, 24, 7, -1])
+@pytest.mark.parametrize("count", [1, 0, -1])
+@pytest.mark.parametrize("which", ["weights", "weights_projection"])
+def test_scales_of_weights(
+    library: Library, which: str, count: int, mask: int, scales: list[float] | None
+):
+    theirs, ours = (
+        status_of(
+            getattr(api, f"dnnl_primitive_attr_set_rnn_{which}_qparams"),
+            *(api.dnnl_primitive_attr_create(), count, mask, scales),
+        )
+        for api in (library, onednn)
+    )
+    assert ours == theirs
+
+
+@pytest.mark.parametrize("index", [0, 1])
+@pytest.mark.parametrize("kind", [CPU, 0, 5])
+def test_engines(library: Library, kind: int, index: int):
+    theirs, ours = (status_of(api.dnnl_engine_create, kind, index) for api in (library, onednn))
+    assert ours == theirs
