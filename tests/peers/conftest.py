@@ -2,6 +2,7 @@
 
 from importlib import metadata
 from importlib.util import find_spec
+from pathlib import Path
 
 import onednn_library
 import pytest
@@ -14,7 +15,7 @@ NEEDS = {
     "test_weights_jax.py": ("jax",),
     "test_weights_safetensors.py": ("safetensors",),
 }
-ONEDNN = ("test_onednn.py", "test_onednn_defects.py", "test_onednn_statuses.py")
+ONEDNN = [path.name for path in Path(__file__).parent.glob("test_onednn*.py")]
 collect_ignore = [name for name, peers in NEEDS.items() if not all(map(find_spec, peers))]
 if not any(d.name == onednn_library.PACKAGE for d in metadata.distributions()):
     collect_ignore += ONEDNN

@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from onednn_library import CPU
-from onednn_problems import Problem
-from onednn_program import (
+from onednn_names import (
     ACTIVATIONS,
     BACKWARD,
     BACKWARD_TAGS,
@@ -17,9 +16,9 @@ from onednn_program import (
     FORWARD_TRAINING,
     PLAIN,
     TAGS,
-    backward_parameters,
-    forward_parameters,
 )
+from onednn_problems import Problem
+from onednn_program import create
 
 SUCCESS = 0
 UNKNOWN = 7  # no direction, no flag, no activation
@@ -46,11 +45,6 @@ class Request:
     descriptors: Mapping[str, Descriptor]
     flags: int = 0
 
-    @property
-    def parameters(self) -> list[str]:
-        names = forward_parameters(self.kind)
-        return names + backward_parameters(self.kind) * self.is_backward
-
     def status(self, api: Any) -> int:
         """What an implementation says to it."""
         try:
@@ -61,18 +55,12 @@ class Request:
 
     def create(self, api: Any) -> Any:
         """The primitive descriptor."""
-        made = {name: memory_desc(api, desc) for name, desc in self.descriptors.items()}
-        is_vanilla = self.kind == "vanilla_rnn"
-        pass_name = "backward" if self.is_backward else "forward"
-        return getattr(api, f"dnnl_{self.kind}_{pass_name}_primitive_desc_create")(
-            api.dnnl_engine_create(CPU, 0),
-            self.prop_kind,
-            *[self.activation] * is_vanilla,
-            self.direction,
-            *[made.get(name) for name in self.parameters],
-            self.flags,
-            *[0.0, 0.0] * is_vanilla,
-            *[None] * (1 + self.is_backward),
+        descs = {name: memory_desc(api, desc) for name, desc in self.descriptors.items()}
+        return create(
+            *(api, api.dnnl_engine_create(CPU, 0), self.kind, self.is_backward, self.prop_kind),
+            *(self.activation, self.direction, descs, self.flags),
+            alpha=0.0,
+            rest=[None] * (1 + self.is_backward),
         )
 
     def without(self, *names: str) -> Request:

@@ -22,6 +22,7 @@ pytestmark = pytest.mark.peers
 WRONG = 0.1  # a relative error that no rounding explains
 SUMMANDS = 64
 UNIMPLEMENTED = 3
+PROJECTIONS = ("lstm projection", "lstm peephole projection")
 
 
 def gradients(api: Any, problem: Problem, tensors: Tensors) -> Tensors:
@@ -77,7 +78,7 @@ def test_gradients_of_cells_with_attention(
     assert_right(problem, gradients(onednn, problem, tensors), theirs)
 
 
-@pytest.mark.parametrize("name", ["lstm projection", "lstm peephole projection"])
+@pytest.mark.parametrize("name", PROJECTIONS)
 def test_gradients_with_a_projection_in_bfloat16(library: Library, name: str):
     """oneDNN accepts the descriptor, then cannot execute it."""
     problem = problem_of(name, dtype="bfloat16")
@@ -86,3 +87,15 @@ def test_gradients_with_a_projection_in_bfloat16(library: Library, name: str):
         gradients(library, problem, tensors)
     assert caught.value.status == UNIMPLEMENTED
     assert_right(problem, gradients(onednn, problem, tensors), reference(problem, tensors))
+
+
+@pytest.mark.parametrize("name", PROJECTIONS)
+def test_inference_with_a_projection_in_bfloat16(library: Library, name: str):
+    """oneDNN's outputs are wrong with weights in the layout that it chooses itself."""
+    problem = problem_of(name, dtype="bfloat16", packed=True)
+    tensors = problem.tensors()
+    expected = reference(problem, tensors)
+    theirs = Program(library, problem, tensors).forward(training=False)
+    assert is_wrong(theirs["dst_layer"], expected["dst_layer"])
+    ours = Program(onednn, problem, tensors).forward(training=False)
+    assert_right(problem, ours, expected)
