@@ -15,14 +15,15 @@ PASSES = ("inference", "training", "data gradients", "weight gradients")
 TEXT = f"""\
 # miopy and oneDNN against float64
 
-The largest error of each pass: of miopy, of oneDNN, and between the two, relative to the root mean
-square of what the float64 reference gives. Every row is {len(SIZES)} problems of other sizes and
-options. A dash stands for what oneDNN has not or computes wrongly, see
-`tests/peers/test_onednn_defects.py`.
+Three numbers for each pass: the largest error of miopy, of oneDNN, and between the two, relative to
+the root mean square of what the float64 reference gives. Every row is {len(SIZES)} problems of
+other sizes and options. A dash stands for what oneDNN has not or computes wrongly, as
+`tests/peers/test_onednn_defects.py` shows.
 
 {{cpu}}, {onednn_library.PACKAGE} {{version}}. Written by `make test-peers`.
 """
 
+NOTHING = -1.0
 Row = tuple[str, str, str]  # dtype, cell, direction
 
 
@@ -37,7 +38,7 @@ def rows() -> list[Row]:
 
 
 class Errors:
-    """Row -> pass -> the largest errors so far: miopy's, oneDNN's, between them."""
+    """Row -> pass -> the largest errors so far, of miopy, of oneDNN, between them, or NOTHING."""
 
     def __init__(self) -> None:
         self.found: dict[Row, dict[str, list[float]]] = {}
@@ -46,11 +47,11 @@ class Errors:
         self, row: Row, pass_name: str, ours: Tensors, theirs: Tensors, reference: Tensors
     ) -> None:
         """Results of one pass; `theirs` is empty where oneDNN's are of no use."""
-        largest = self.found.setdefault(row, {}).setdefault(pass_name, [0.0, 0.0, 0.0])
+        largest = self.found.setdefault(row, {}).setdefault(pass_name, [NOTHING] * 3)
         pairs = ((ours, reference), (theirs, reference), (theirs, ours))
         for number, (some, others) in enumerate(pairs):
             errors = [tolerance.errors(some[name], others[name])[1] for name in some]
-            largest[number] = max(largest[number], *errors, 0.0)
+            largest[number] = max(largest[number], *errors, NOTHING)
 
     def write(self) -> None:
         """Write the file, if every row was measured."""
@@ -70,4 +71,4 @@ class Errors:
 
     @staticmethod
     def _entry(largest: list[float]) -> str:
-        return " ".join(f"{error:.0e}" if error else "-" for error in largest)
+        return " ".join("-" if error == NOTHING else f"{error:.0e}" for error in largest)

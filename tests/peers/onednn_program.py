@@ -43,7 +43,9 @@ class Tensor:
         self.array.view(np.uint8).fill(0xFF)
         self.values = self.array.transpose(np.argsort(order))
         self.desc = program.desc(shape, dtype, tag)
-        self.memory = program.api.dnnl_memory_create(self.desc, program.engine, self.array)
+        self.memory = program.api.dnnl_memory_create(
+            self.desc, program.engine, self.array.ctypes.data
+        )
 
     def load(self, values: np.ndarray) -> None:
         self.values[...] = stored(values, self.dtype)

@@ -16,7 +16,7 @@ from miopy import onednn
 
 pytestmark = pytest.mark.peers
 
-INVALID_ARGUMENTS, UNIMPLEMENTED = 2, 3
+SUCCESS, INVALID_ARGUMENTS, UNIMPLEMENTED = 0, 2, 3
 FORWARD_PROP_KINDS = (64, 96)
 
 # Kinds of propagation that RNN has not: invalid since version 3.13, which miopy follows.
@@ -24,6 +24,22 @@ NOT_FORWARD = {f"prop_kind {n}": (UNIMPLEMENTED, INVALID_ARGUMENTS) for n in (0,
 NOT_BACKWARD = NOT_FORWARD | {
     f"prop_kind {n}": (UNIMPLEMENTED, INVALID_ARGUMENTS) for n in FORWARD_PROP_KINDS
 }
+
+
+# What oneDNN does not implement and miopy does: either order of weights in either pass, no bias, any
+# strides of dimensions of length one.
+TAKEN = {
+    False: {
+        *("weights_layer ldgoi", "weights_iter ldgoi", "weights_projection ldoi"),
+        "no bias",
+    },
+    True: {
+        *("weights_layer ldigo", "weights_iter ldigo", "weights_projection ldnc"),
+        *("diff_weights_layer ldgoi", "diff_weights_iter ldgoi", "diff_weights_projection ldoi"),
+        *("attention ntc", "attention, gaps", "diff_attention ntc", "diff_attention, gaps"),
+    },
+}
+TAKEN_OF_ONE_GATE = {"bias ldoi", "diff_bias ldoi"}
 
 
 def problem_of(name: str, direction: str = LEFT2RIGHT, **changes: Any) -> Problem:
@@ -47,12 +63,13 @@ def status_of(call: Any, *arguments: Any) -> int:
 def test_a_descriptor_with_one_thing_changed(library: Library, name: str, is_backward: bool):
     right = request(problem_of(name), is_backward=is_backward)
     assert right.status(library) == right.status(onednn) == 0
-    differing = {}
-    for label, asked in variations(right):
-        statuses = asked.status(library), asked.status(onednn)
-        if statuses[0] != statuses[1]:
-            differing[label] = statuses
-    assert differing == (NOT_BACKWARD if is_backward else NOT_FORWARD)
+    statuses = {
+        label: (asked.status(library), asked.status(onednn)) for label, asked in variations(right)
+    }
+    taken = TAKEN[is_backward] | (TAKEN_OF_ONE_GATE if len(CELLS[name].gates) == 1 else set())
+    expected = dict.fromkeys(taken & statuses.keys(), (UNIMPLEMENTED, SUCCESS))
+    expected |= NOT_BACKWARD if is_backward else NOT_FORWARD
+    assert {label: pair for label, pair in statuses.items() if pair[0] != pair[1]} == expected
 
 
 @pytest.mark.parametrize("is_backward", [False, True])
