@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import strategies as st
 
+from miopy.core.cells import CELLS
 from miopy.core.config import Clip, RNNConfig
 from miopy.weights import FORMATS, Parameters, pack, unpack
 
-EVERY_BIAS = ("both", "input", "recurrent", "none")
+EVERY_BIAS = ("both", "merged", "input", "recurrent", "none")
 
 
 @st.composite
@@ -21,18 +22,23 @@ def configs(draw, *formats: str, bias: bool = True) -> RNNConfig:
     dtypes = [d for d in kinds[0].dtypes if all(d in kind.dtypes for kind in kinds)]
     skip = all(kind.skip_input for kind in kinds) and draw(st.booleans())
     hidden = draw(st.integers(1, 4))
-    projects = cell == "lstm" and all(kind.projection for kind in kinds) and draw(st.booleans())
-    clips = cell == "lstm" and all(kind.clip for kind in kinds) and draw(st.booleans())
+    is_lstm = CELLS[cell].has_cell_state
+    projects = is_lstm and all(kind.projection for kind in kinds) and draw(st.booleans())
+    clips = is_lstm and all(kind.clip for kind in kinds) and draw(st.booleans())
+    projection = draw(st.integers(1, hidden)) if projects else 0
+    layers = draw(st.integers(1, 3))
+    joined = layers > 1 and any(kind.joined for kind in kinds)
+    width = hidden if skip else projection or hidden
     return RNNConfig(
         cell=cell,
-        input_size=hidden if skip else draw(st.integers(1, 5)),
+        input_size=width if skip or joined else draw(st.integers(1, 5)),
         hidden_size=hidden,
-        num_layers=draw(st.integers(1, 3)),
-        direction=draw(st.sampled_from(("left_to_right", "concat"))),
+        num_layers=layers,
+        direction=draw(st.sampled_from(("left_to_right", "concat")[: 2 - joined])),
         bias=draw(st.sampled_from(biases)),
         skip_input=skip,
         dtype=draw(st.sampled_from(dtypes)),
-        projection_size=draw(st.integers(1, hidden)) if projects else 0,
+        projection_size=projection,
         clip=Clip(-1.0, 2.0) if clips else None,
     )
 

@@ -74,6 +74,28 @@ def test_what_no_format_has_is_refused(fields, words):
         assert refusal(NotSupported, kind.check, config) == words.format(kind.title)
 
 
+INSTEAD = "where oneDNN has several layers; take each layer as an RNN of its own"
+
+
+@pytest.mark.parametrize(
+    "config, words",
+    [
+        (
+            RNNConfig("lstm", 4, 4, 2, "concat", bias="input"),
+            f"`direction` must be left_to_right {INSTEAD}, as its directions do not read each "
+            "other, got 'concat'",
+        ),
+        (
+            RNNConfig("lstm", 3, 4, 2, bias="input"),
+            f"`input_size` must be 4, the size of h, {INSTEAD}, got 3",
+        ),
+    ],
+)
+def test_layers_that_onednn_does_not_stack_are_refused(config, words):
+    for call in (fit, pack):
+        assert refusal(NotSupported, call, "onednn", random_parameters(config)) == words
+
+
 # Bias vectors.
 
 

@@ -9,11 +9,12 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from ..core.cells import CELLS
 from ..core.config import BIASES, CONCAT, Clip, RNNConfig
 from ..errors import BadParam, MiopyError
 from . import description, files
 from .conversion import convert, unpack
-from .formats import CELLS, FORMATS
+from .formats import FORMATS
 from .parameters import Arrays
 from .recognition import recognise
 

@@ -10,14 +10,26 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from ..core.config import CONCAT, DTYPES, INPUT, LEFT_TO_RIGHT, PROJECTION, RECURRENT, RNNConfig
+from ..core.config import (
+    CONCAT,
+    DTYPES,
+    INPUT,
+    LEFT_TO_RIGHT,
+    PEEPHOLE,
+    PROJECTION,
+    RECURRENT,
+    RNNConfig,
+)
 from ..errors import BadParam, NotSupported
 from ..layouts import CUDNN, MIOPEN
 from .notation import Block, Flat, Named
-from .parameters import BIAS, MATRIX
+from .parameters import BIAS, MATRIX, VECTOR
 
 CELLS = ("relu", "tanh", "lstm", "gru")
+ATTENTIVE = ("augru", "lbr_augru")
+ONEDNN_CELLS = (*CELLS, "logistic", "peephole_lstm", "reset_before_gru", *ATTENTIVE)
 DIRECTIONS = (LEFT_TO_RIGHT, CONCAT)
+MERGING = ("gru", "lbr_augru")  # in which merged biases are not just those of the input
 EITHER = (INPUT, RECURRENT)
 DOUBLE_OR_NONE = ("both", "none")
 
@@ -45,6 +57,7 @@ class Format:
     attributes   cell -> name -> Attribute
     extras       last word of the name of an array that is refused -> why
     hint         what to know when shapes do not fit
+    joined       whether layers share arrays, so that all must read as much as h has
     """
 
     name: str
@@ -60,6 +73,7 @@ class Format:
     attributes: Mapping[str, Mapping[str, Attribute]] = field(default_factory=dict)
     extras: Mapping[str, str] = field(default_factory=dict)
     hint: str = ""
+    joined: bool = False
 
     def biases_of(self, cell: str) -> tuple[str, ...]:
         """Which bias vectors a gate may have here, the widest choice first."""
@@ -90,6 +104,18 @@ class Format:
         if config.clip and not self.clip:
             rule = f"must be None, {self.title} does not clip the cell state"
             raise NotSupported("clip", rule, (config.clip.low, config.clip.high))
+        if self.joined and config.num_layers > 1:
+            self._check_layers(config)
+
+    def _check_layers(self, config: RNNConfig) -> None:
+        """The same for what only several layers may have."""
+        instead = f"where {self.title} has several layers; take each layer as an RNN of its own"
+        if config.num_directions > 1:
+            rule = f"must be {LEFT_TO_RIGHT} {instead}, as its directions do not read each other"
+            raise NotSupported("direction", rule, config.direction)
+        if config.input_size != config.state_size:
+            rule = f"must be {config.state_size}, the size of h, {instead}"
+            raise NotSupported("input_size", rule, config.input_size)
 
     def _check_among(self, argument: str, value: str, allowed: tuple[str, ...]) -> None:
         if value not in allowed:
@@ -136,6 +162,7 @@ CANONICAL = Named(
         Block("layer{layer}.{direction}.{role}.{gate}.matrix", MATRIX, EITHER, "out in"),
         Block("layer{layer}.{direction}.{role}.matrix", MATRIX, (PROJECTION,), "out in"),
         Block("layer{layer}.{direction}.{role}.{gate}.bias", BIAS, EITHER, "out"),
+        Block("layer{layer}.{direction}.{role}.{gate}.vector", VECTOR, (PEEPHOLE,), "out"),
     )
 )
 TENSORFLOW_LISTS = Named(
@@ -180,6 +207,26 @@ ONNX = Named(
     gates={"lstm": "i o f g", "gru": "z r n"},
 )
 
+
+def _onednn(matrix: str, projection: str) -> Named:
+    """The tensors of one primitive, whose matrices have these axes."""
+    return Named(
+        (
+            Block("weights_layer", MATRIX, (INPUT,), f"layer direction {matrix}"),
+            Block("weights_iter", MATRIX, (RECURRENT,), f"layer direction {matrix}"),
+            Block("weights_peephole", VECTOR, (PEEPHOLE,), "layer direction gate out"),
+            Block("weights_projection", MATRIX, (PROJECTION,), f"layer direction {projection}"),
+            Block("bias", BIAS, EITHER, "layer direction bias out"),
+        )
+    )
+
+
+# What the forward pass takes, and what the backward pass does.
+ONEDNN = {
+    "onednn": ("oneDNN", _onednn("in gate out", "in out")),
+    "onednn_ldgoi": ("oneDNN's ldgoi", _onednn("gate out in", "out in")),
+}
+
 OTHER_ACTIVATION = "no other format here has another activation"
 RESET_FIRST = "a reset gate that acts before the recurrent product is another function"
 
@@ -220,7 +267,9 @@ FORMATS = {
             "canonical",
             "the list of named parameters",
             CANONICAL,
+            cells=ONEDNN_CELLS,
             biases=("both", "input", "recurrent", "none"),
+            cell_biases=dict.fromkeys(MERGING, ("both", "merged", "input", "recurrent", "none")),
             skip_input=True,
             projection=True,
             clip=True,
@@ -275,6 +324,20 @@ FORMATS = {
             cells=("lstm",),
             biases=("both",),
             dtypes=("float32",),
+        ),
+        *(
+            Format(
+                name,
+                title,
+                arrays,
+                cells=ONEDNN_CELLS,
+                biases=("input",),
+                cell_biases=dict.fromkeys(MERGING, ("merged",)),
+                projection=True,
+                dtypes=("float32", "float16", "bfloat16"),
+                joined=True,
+            )
+            for name, (title, arrays) in ONEDNN.items()
         ),
     )
 }

@@ -23,7 +23,7 @@ import numpy as np
 
 from ..core.config import BIASES, RNNConfig
 from ..core.layout import Layout, Parameter
-from .parameters import BIAS, DIRECTION_NAMES, ROLE_NAMES, Array, Key, keys, shape_of
+from .parameters import BIAS, DIRECTION_NAMES, ROLE_NAMES, VECTOR, Array, Key, keys, shape_of
 
 BUFFER = "weights"  # the one array of a flat format
 
@@ -76,9 +76,9 @@ class Block:
 
     name    template with {layer}, {direction}, {role}, {gate} and {number}, which counts the arrays
             of this kind
-    kind    MATRIX or BIAS
+    kind    MATRIX, BIAS or VECTOR
     roles   whose parameters are in it
-    axes    of direction, role, gate, out and in
+    axes    of layer, direction, role, gate, bias (which counts those of all roles), out and in
     cells   which cells have it; empty means all
     """
 
@@ -99,12 +99,18 @@ class Block:
     ) -> tuple[tuple[int, ...], Parameter]:
         """The shape of the array, and where a parameter is in it."""
         shape = shape_of(config, key)
-        positions = {"direction": key.direction, "role": key.role}
+        positions = {"layer": key.layer, "direction": key.direction, "role": key.role}
+        lengths = {"layer": config.num_layers, "direction": config.num_directions}
         # Of roles only biases have an axis, and only where there are both.
-        lengths = {"direction": config.num_directions, "role": len(BIASES["both"])}
+        lengths["role"] = len(BIASES["both"])
         lengths |= dict(zip(("out", "in"), shape, strict=False))
         if key.gate:
-            positions["gate"], lengths["gate"] = gates.index(key.gate), len(gates)
+            names = list(config.record.peepholes) if key.kind == VECTOR else gates
+            positions["gate"], lengths["gate"] = names.index(key.gate), len(names)
+        if "bias" in self.axes.split():
+            neighbours = [each for each in keys(config, gates) if each[:2] == key[:2]]
+            biases = [each for each in neighbours if each.kind == BIAS]
+            positions["bias"], lengths["bias"] = biases.index(key), len(biases)
         strides, step = {}, 1
         for axis in reversed(re.findall(r"\w+", self.axes)):
             strides[axis], step = step, step * lengths[axis]

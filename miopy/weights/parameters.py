@@ -8,11 +8,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core.config import DTYPES, INPUT, PROJECTION, RECURRENT, RNNConfig
+from ..core.config import DTYPES, INPUT, PEEPHOLE, PROJECTION, RECURRENT, RNNConfig
 from ..errors import BadParam
 
-MATRIX, BIAS = "matrix", "bias"
-ROLE_NAMES = {INPUT: "input", RECURRENT: "recurrent", PROJECTION: "projection"}
+MATRIX, BIAS, VECTOR = "matrix", "bias", "vector"
+ROLE_NAMES = {
+    INPUT: "input",
+    RECURRENT: "recurrent",
+    PROJECTION: "projection",
+    PEEPHOLE: "peephole",
+}
 DIRECTION_NAMES = ("forward", "reverse")
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -20,12 +25,12 @@ Arrays = dict[str, Array]
 
 
 class Key(NamedTuple):
-    """One gate's matrix or bias, or a projection, which has no gate.
+    """One gate's matrix, bias or peephole, or a projection, which has no gate.
 
     direction   0 forward, 1 reverse
-    role        INPUT, RECURRENT or PROJECTION of `core.config`
+    role        INPUT, RECURRENT, PROJECTION or PEEPHOLE of `core.config`
     gate        a name in the cell's record, "" for a projection
-    kind        MATRIX or BIAS
+    kind        MATRIX, BIAS, or VECTOR for a peephole
     """
 
     layer: int
@@ -53,11 +58,13 @@ def keys(config: RNNConfig, gates: Sequence[str] | None = None) -> Iterator[Key]
                 biased = {config.record.gates[gate] for gate in config.bias_gates(role)}
                 for gate in filter(biased.__contains__, gates):
                     yield Key(layer, direction, role, gate, BIAS)
+            for gate in config.record.peepholes:
+                yield Key(layer, direction, PEEPHOLE, gate, VECTOR)
 
 
 def shape_of(config: RNNConfig, key: Key) -> tuple[int, ...]:
-    """(H, features) of a matrix, (P, H) of a projection, (H,) of a bias."""
-    if key.kind == BIAS:
+    """(H, features) of a matrix, (P, H) of a projection, (H,) of a bias or a peephole."""
+    if key.kind != MATRIX:
         return (config.hidden_size,)
     if key.role == PROJECTION:
         return config.projection_size, config.hidden_size

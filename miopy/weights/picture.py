@@ -13,7 +13,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from ..core.config import INPUT, PROJECTION, RECURRENT, RNNConfig
+from ..core.config import INPUT, PEEPHOLE, PROJECTION, RECURRENT, RNNConfig
 from ..errors import BadParam, NotSupported
 from .description import Entry, entries, title
 from .formats import format_named
@@ -24,7 +24,7 @@ SUFFIXES = (".png", ".svg")
 TRACKS = ("layer", "direction", "role", "gate")
 # Told apart in every kind of colour blindness (Okabe and Ito); text on them is black.
 GATE_COLORS = ("#56b4e9", "#e69f00", "#009e73", "#f0e442")
-SHORT_ROLES = {INPUT: "in", RECURRENT: "rec", PROJECTION: "proj"}
+SHORT_ROLES = {INPUT: "in", RECURRENT: "rec", PROJECTION: "proj", PEEPHOLE: "peep"}
 SHORT_DIRECTIONS = ("fwd", "rev")
 PROJECTION_COLOR = "#cc79a7"
 TRACK_COLORS = ("#e8e8e8", "#c4c4c4")
@@ -130,8 +130,8 @@ def _draw_arrays(found: list[Entry], format: str, config: RNNConfig) -> Any:
     figure, axes = _figure(0.6 + (PANEL_HEIGHT + 0.5) * lines, lines, columns)
     for axis, (name, shape) in zip(axes, shapes.items(), strict=False):
         members = [entry for entry in found if entry.place.array == name]
-        width = shape[-1]
-        height = math.prod(shape[:-1])
+        width = max(shape[-1], *members[0].place.parameter.strides)
+        height = math.prod(shape) // width
         for key, place in members:
             x, y, across, down = _box(place.parameter.offset, *place.parameter[1:], width)
             _rectangle(axis, x, y, across, down, _gate_color(key, config))

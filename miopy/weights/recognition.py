@@ -57,12 +57,16 @@ def _outlines(
     kind: Format, named: Named, shapes: Shapes, known: Mapping[str, Any]
 ) -> Iterator[RNNConfig]:
     """Every RNN, of sizes that do not matter, whose arrays have these names."""
-    for cell, direction, projected in product(kind.cells, DIRECTIONS, (0, 1)):
+    # Layers have arrays of their own, or are the first dimension.
+    firsts = {shape[0] for shape in shapes.values() if shape}
+    counts = sorted(firsts) if kind.joined else range(1, len(shapes) + 1)
+    cells = [cell for cell in kind.cells if known.get("cell", cell) == cell]
+    for cell, direction, projected in product(cells, DIRECTIONS, (0, 1)):
         if projected and not (kind.projection and CELLS[cell].has_cell_state):
             continue
         if "projection_size" in known and bool(known["projection_size"]) != bool(projected):
             continue
-        for bias, layers in product(kind.biases_of(cell), range(1, len(shapes) + 1)):
+        for bias, layers in product(kind.biases_of(cell), counts):
             skip = known.get("skip_input", False)
             outline = RNNConfig(
                 *(cell, 2, 2, layers, direction, bias, skip), projection_size=projected

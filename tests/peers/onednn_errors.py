@@ -71,4 +71,5 @@ class Errors:
 
     @staticmethod
     def _entry(largest: list[float]) -> str:
-        return " ".join("-" if error == NOTHING else f"{error:.0e}" for error in largest)
+        words = {NOTHING: "-", 0.0: "0"}
+        return " ".join(words.get(error, f"{error:.0e}") for error in largest)

@@ -26,8 +26,8 @@ NOT_BACKWARD = NOT_FORWARD | {
 }
 
 
-# What oneDNN does not implement and miopy does: either order of weights in either pass, no bias, any
-# strides of dimensions of length one.
+# What miopy does though oneDNN does not implement it: either order of weights in either pass, no
+# bias, any strides of dimensions of length one.
 TAKEN = {
     False: {
         *("weights_layer ldgoi", "weights_iter ldgoi", "weights_projection ldoi"),
