@@ -15,7 +15,7 @@ NEEDS = {
     "test_weights_jax.py": ("jax",),
     "test_weights_safetensors.py": ("safetensors",),
 }
-ONEDNN = [path.name for path in Path(__file__).parent.glob("test_onednn*.py")]
+ONEDNN = [path.name for path in Path(__file__).parent.glob("test_*onednn*.py")]
 collect_ignore = [name for name, peers in NEEDS.items() if not all(map(find_spec, peers))]
 if not any(d.name == onednn_library.PACKAGE for d in metadata.distributions()):
     collect_ignore += ONEDNN

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import tolerance
 from onednn_library import Library, OneDNNError
-from onednn_problems import LEFT2RIGHT, Problem, Tensors
+from onednn_problems import FALLING, LEFT2RIGHT, Problem, Tensors
 from onednn_program import Program
 from onednn_reference import reference
 
@@ -61,6 +61,15 @@ def test_gradients_of_weights_iter_without_src_iter(
     assert is_wrong(wrong[-1], right[-1])
     assert_right(problem, theirs, expected)
     assert not any(is_wrong(*layer) for layer in zip(wrong[:-1], right[:-1], strict=True))
+
+
+def test_gradients_of_relu_with_a_negative_slope(library: Library):
+    """oneDNN takes the sign of a pre-activation from the output, which has lost it."""
+    problem = problem_of(*FALLING)
+    tensors = problem.tensors()
+    expected, theirs = reference(problem, tensors), gradients(library, problem, tensors)
+    assert_right(problem, gradients(onednn, problem, tensors), expected)
+    assert all(is_wrong(theirs[name], expected[name]) for name in theirs)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import pytest
@@ -70,6 +71,19 @@ def test_a_descriptor_with_one_thing_changed(library: Library, name: str, is_bac
     expected = dict.fromkeys(taken & statuses.keys(), (UNIMPLEMENTED, SUCCESS))
     expected |= NOT_BACKWARD if is_backward else NOT_FORWARD
     assert {label: pair for label, pair in statuses.items() if pair[0] != pair[1]} == expected
+
+
+@pytest.mark.parametrize("is_backward", [False, True])
+@pytest.mark.parametrize("name", ["tanh", "lstm peephole projection", "lbr_gru"])
+def test_a_wrong_type_counts_before_a_wrong_size(library: Library, name: str, is_backward: bool):
+    right = request(problem_of(name), is_backward=is_backward)
+    # Cell states may be of either type, as long as all are.
+    names = [each for each in right.descriptors if not each.endswith("iter_c")]
+    for typed, sized in product(names, right.descriptors):
+        asked = right.changed(typed, dtype="int8")
+        first, *others = asked.descriptors[sized].shape
+        asked = asked.changed(sized, shape=(first + 1, *others))
+        assert asked.status(onednn) == asked.status(library) == UNIMPLEMENTED, (typed, sized)
 
 
 @pytest.mark.parametrize("is_backward", [False, True])
