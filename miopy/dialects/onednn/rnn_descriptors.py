@@ -108,9 +108,8 @@ def rnn_descriptor(settings: Settings, tensors: Tensors, *, backward: bool) -> R
     for name, descriptor in present.items():
         if descriptor.has_runtime_values:
             raise NotSupported(_argument(name), "must not have runtime dimensions or strides")
-    sizes = _sizes(settings, present)
     check_types(settings.cell_kind, settings.prop_kind, present)
-    return RnnDescriptor(settings, sizes, present)
+    return RnnDescriptor(settings, _sizes(settings, present), present)
 
 
 def _argument(name: str) -> str:
