@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -47,11 +47,7 @@ class Request:
 
     def status(self, api: Any) -> int:
         """What an implementation says to it."""
-        try:
-            self.create(api)
-        except Exception as error:
-            return int(error.status)  # whatever has none is no refusal
-        return SUCCESS
+        return status_of(self.create, api)
 
     def create(self, api: Any) -> Any:
         """The primitive descriptor."""
@@ -71,6 +67,15 @@ class Request:
         """The same but for some fields of one descriptor."""
         desc = self.descriptors[name]._replace(**fields)
         return replace(self, descriptors={**self.descriptors, name: desc})
+
+
+def status_of(call: Callable[..., Any], *arguments: Any) -> int:
+    """What an implementation says to a call; an exception without a status is a failure."""
+    try:
+        call(*arguments)
+    except Exception as error:
+        return int(error.status)
+    return SUCCESS
 
 
 def memory_desc(api: Any, desc: Descriptor) -> Any:

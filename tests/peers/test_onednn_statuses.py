@@ -11,7 +11,7 @@ from onednn_library import CPU, Library
 from onednn_names import ARGUMENTS, WORKSPACE
 from onednn_problems import CELLS, CONCAT, LEFT2RIGHT, SUM, Problem
 from onednn_program import Program
-from onednn_requests import request, variations
+from onednn_requests import request, status_of, variations
 
 from miopy import onednn
 
@@ -48,15 +48,6 @@ def problem_of(name: str, direction: str = LEFT2RIGHT, **changes: Any) -> Proble
     dic = 5 if CELLS[name].projection else 7
     right = Problem(name, direction, time=4, batch=3, slc=6, sic=dic, dhc=7, dic=dic)
     return replace(right, **changes)
-
-
-def status_of(call: Any, *arguments: Any) -> int:
-    """What an implementation says to a call; an exception without a status is a failure."""
-    try:
-        call(*arguments)
-    except Exception as error:
-        return int(error.status)
-    return 0
 
 
 @pytest.mark.parametrize("is_backward", [False, True])
