@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import bench
 import onednn_library
+import pytest
 import tolerance
 from onednn_problems import CELLS, DIRECTIONS, LEFT2RIGHT, SIZES, Tensors
 
@@ -16,15 +18,25 @@ TEXT = f"""\
 # miopy and oneDNN against float64
 
 Three numbers for each pass: the largest error of miopy, of oneDNN, and between the two, relative to
-the root mean square of what the float64 reference gives. Every row is {len(SIZES)} problems of
-other sizes and options. A dash stands for what oneDNN has not or computes wrongly, as
+the root mean square of what the float64 reference gives. A row has {len(SIZES)} problems,
+whose sizes and options differ. A dash stands for what oneDNN has not or computes wrongly, as
 `tests/peers/test_onednn_defects.py` shows.
 
 {{cpu}}, {onednn_library.PACKAGE} {{version}}. Written by `make test-peers`.
 """
 
+# oneDNN has bfloat16 on CPUs with AVX-512 alone.
+NEEDS_BFLOAT16 = pytest.mark.skipif(
+    not onednn_library.cpu_has("avx512bw"), reason="oneDNN has no bfloat16 on this CPU"
+)
 NOTHING = -1.0
 Row = tuple[str, str, str]  # dtype, cell, direction
+
+
+def parameters() -> list[Any]:
+    """The rows as parameters of a test."""
+    marks = {"bfloat16": (NEEDS_BFLOAT16,)}
+    return [pytest.param(*row, marks=marks.get(row[0], ())) for row in rows()]
 
 
 def rows() -> list[Row]:

@@ -13,6 +13,7 @@ import ctypes
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from importlib import metadata
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -117,6 +118,12 @@ def as_array(values: Sequence[Any]) -> Any:
 def version() -> str:
     """That of the installed package."""
     return metadata.version(PACKAGE)
+
+
+@lru_cache
+def cpu_has(feature: str) -> bool:
+    """Whether Linux lists a feature of the CPU, such as avx512bw."""
+    return feature in Path("/proc/cpuinfo").read_text().split()
 
 
 @lru_cache

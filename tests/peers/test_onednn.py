@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import tolerance
-from onednn_errors import PASSES, Errors, rows
+from onednn_errors import PASSES, Errors, parameters
 from onednn_library import Library
 from onednn_problems import Problem, Tensors, sample
 from onednn_program import Program
@@ -55,7 +55,7 @@ def summands(problem: Problem, pass_name: str) -> int:
     return max(units, channels, problem.time * problem.batch if pass_name == WEIGHTS else 0)
 
 
-@pytest.mark.parametrize(("dtype", "name", "direction"), rows())
+@pytest.mark.parametrize(("dtype", "name", "direction"), parameters())
 def test_onednn_agrees(library: Library, errors: Errors, dtype: str, name: str, direction: str):
     for problem in sample(name, direction, dtype):
         tensors = problem.tensors()
