@@ -82,6 +82,7 @@ class OnednnCase:
     finer: bool = False
     overwrites: bool = False
     layouts: Mapping[str, str] = field(default_factory=dict)
+    slope: float = SLOPE
     seed: int = 0
 
     def __hash__(self) -> int:
@@ -106,7 +107,7 @@ class OnednnCase:
             2 if self.direction in ("concat", "sum") else 1,
             bias="none" if "bias" in self.absent else bias,
             projection_size=self.projection,
-            slope=SLOPE,
+            slope=self.slope,
             backwards=self.direction == "right2left",
             sums=self.direction == "sum",
             independent=True,
@@ -156,22 +157,13 @@ class OnednnCase:
 
 
 class Example:
-    """Random inputs of a case, and what the reference makes of them: float64 arrays by name."""
+    """Inputs of a case, random if not given, and what the reference makes of them: float64 arrays
+    by name."""
 
-    def __init__(self, case: OnednnCase) -> None:
+    def __init__(self, case: OnednnCase, inputs: Mapping[str, np.ndarray] | None = None) -> None:
         self.case = case
-        rng = np.random.default_rng(case.seed)
-        self.inputs: dict[str, np.ndarray] = {}
-        for name, dims in case.dims().items():
-            if not name.startswith("dst"):
-                values = rng.uniform(-1, 1, dims) * (0.7 if name in PARAMETERS else 1)
-                values = np.abs(values) if name == "attention" else values
-                self.inputs[name] = rounded(values, case.dtype_of(name)).astype(np.float64)
-        for name, dims in case.dims().items():
-            prefixed = f"diff_{name}"
-            if name.startswith("dst") or name in PARAMETERS:
-                values = rng.uniform(-1, 1, dims)
-                self.inputs[prefixed] = values.astype(np.float32).astype(np.float64)
+        given = inputs or self._random()
+        self.inputs = {name: array.astype(np.float64) for name, array in given.items()}
         self.forward = oracle.forward(
             case.network,
             self._parameters(),
@@ -181,6 +173,21 @@ class Example:
             self._state("src_iter_c"),
             attention=self.inputs.get("attention"),
         )
+
+    def _random(self) -> dict[str, np.ndarray]:
+        case, inputs = self.case, {}
+        rng = np.random.default_rng(case.seed)
+        for name, dims in case.dims().items():
+            if not name.startswith("dst"):
+                values = rng.uniform(-1, 1, dims) * (0.7 if name in PARAMETERS else 1)
+                values = np.abs(values) if name == "attention" else values
+                inputs[name] = rounded(values, case.dtype_of(name))
+        for name, dims in case.dims().items():
+            prefixed = f"diff_{name}"
+            if name.startswith("dst") or name in PARAMETERS:
+                values = rng.uniform(-1, 1, dims)
+                inputs[prefixed] = values.astype(np.float32)
+        return inputs
 
     def _state(self, name: str) -> np.ndarray | None:
         array = self.inputs.get(name)

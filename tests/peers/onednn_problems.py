@@ -27,16 +27,12 @@ GRU_GATES = "zrn"
 
 @dataclass(frozen=True)
 class Cell:
-    """A row of the comparison.
-
-    kind    as in dnnl_<kind>_forward_primitive_desc_create
-    mode    the reference's name of it
-    """
+    """A row of the comparison; kind is as in dnnl_<kind>_forward_primitive_desc_create."""
 
     kind: str
-    mode: str
     activation: str = ""
     alpha: float = 0.0
+    peephole: bool = False
     projection: bool = False
 
     @property
@@ -61,21 +57,21 @@ class Cell:
 
 
 CELLS = {
-    "tanh": Cell("vanilla_rnn", "tanh", "tanh"),
-    "relu": Cell("vanilla_rnn", "relu", "relu"),
-    "leaky relu": Cell("vanilla_rnn", "leaky_relu", "relu", 0.2),
-    "logistic": Cell("vanilla_rnn", "logistic", "logistic"),
-    "lstm": Cell("lstm", "lstm"),
-    "lstm peephole": Cell("lstm", "peephole_lstm"),
-    "lstm projection": Cell("lstm", "lstm", projection=True),
-    "lstm peephole projection": Cell("lstm", "peephole_lstm", projection=True),
-    "gru": Cell("gru", "reset_before_gru"),
-    "lbr_gru": Cell("lbr_gru", "gru"),
-    "augru": Cell("augru", "augru"),
-    "lbr_augru": Cell("lbr_augru", "lbr_augru"),
+    "tanh": Cell("vanilla_rnn", "tanh"),
+    "relu": Cell("vanilla_rnn", "relu"),
+    "leaky relu": Cell("vanilla_rnn", "relu", 0.2),
+    "logistic": Cell("vanilla_rnn", "logistic"),
+    "lstm": Cell("lstm"),
+    "lstm peephole": Cell("lstm", peephole=True),
+    "lstm projection": Cell("lstm", projection=True),
+    "lstm peephole projection": Cell("lstm", peephole=True, projection=True),
+    "gru": Cell("gru"),
+    "lbr_gru": Cell("lbr_gru"),
+    "augru": Cell("augru"),
+    "lbr_augru": Cell("lbr_augru"),
 }
 # Its gradient, which oneDNN computes wrongly, does not follow from its output.
-FALLING = {"falling relu": Cell("vanilla_rnn", "leaky_relu", "relu", -0.5)}
+FALLING = {"falling relu": Cell("vanilla_rnn", "relu", -0.5)}
 
 
 @dataclass(frozen=True)
@@ -126,18 +122,12 @@ class Problem:
             shapes["attention"] = (self.time, self.batch, 1)
         shapes["weights_layer"] = (*stack, self.slc, gates, self.dhc)
         shapes["weights_iter"] = (*stack, self.sic, gates, self.dhc)
-        if cell.mode == "peephole_lstm":
+        if cell.peephole:
             shapes["weights_peephole"] = (*stack, 3, self.dhc)
         if cell.projection:
             shapes["weights_projection"] = (*stack, self.dhc, self.dic)
         shapes["bias"] = (*stack, gates + cell.is_linear_before_reset, self.dhc)
         return shapes
-
-    @property
-    def stacked_inputs(self) -> dict[str, tuple[int, ...]]:
-        """Those of one layer and direction each."""
-        sequences = ("src_layer", "attention")
-        return {name: shape for name, shape in self.inputs.items() if name not in sequences}
 
     @cached_property
     def outputs(self) -> dict[str, tuple[int, ...]]:
