@@ -37,6 +37,9 @@ class Case:
     bias        whether there is one, or which: a key of oracle_network.BIASES
     clip        bounds, which count as float whatever the type
     slope       of leaky_relu
+    activations, flips_update   of a general cell
+    masked      whether there is a recurrent mask
+    given_products   whether x holds the input products of layer 0
     """
 
     mode: str = "lstm"
@@ -58,6 +61,10 @@ class Case:
     projection_size: int = 0
     clip: tuple[float, float] | None = None
     slope: float = 0.01
+    activations: tuple[str, ...] | None = None
+    flips_update: bool = False
+    masked: bool = False
+    given_products: bool = False
     vendor: str = "miopen"
 
     @property
@@ -112,6 +119,9 @@ class Case:
             self.projection_size,
             self.clip and tuple(float(np.float32(bound)) for bound in self.clip),
             self.slope,
+            self.activations,
+            self.flips_update,
+            self.given_products,
             idle_keeps_state=self.vendor == "cudnn",
             vendor=self.vendor,
         )
@@ -152,7 +162,7 @@ class Rows:
 @dataclass
 class Data:
     """What goes in, rounded to the storage type: x, dy (T, N, .), states, flat weights w, attention
-    (T, N, 1) if the cell takes it."""
+    (T, N, 1) if the cell takes it, and the mask, shaped as hx, if there is one."""
 
     x: np.ndarray
     w: np.ndarray
@@ -162,6 +172,7 @@ class Data:
     dhy: np.ndarray
     dcy: np.ndarray
     attention: np.ndarray | None = None
+    recurrent_mask: np.ndarray | None = None
 
 
 def draw(case: Case, attempt: int = 0) -> Data:
@@ -182,6 +193,7 @@ def draw(case: Case, attempt: int = 0) -> Data:
         uniform(*case.state_shape),
         uniform(*case.cell_shape),
         uniform(*rows, 1) if case.mode in ATTENTIVE else None,
+        uniform(*case.state_shape) if case.masked else None,
     )
 
 
@@ -216,8 +228,10 @@ def run_oracle(case: Case, data: Data, training: bool = True) -> oracle.Forward:
     masks = dropout_masks(case) if training and case.dropout else []
     parameters = oracle.unpack(case.network, data.w)
     x = data.x.astype(np.float64)
-    attention = None if data.attention is None else data.attention.astype(np.float64)
-    options = {"masks": masks, "attention": attention}
+    options = {"masks": masks}
+    for name in ("attention", "recurrent_mask"):
+        given = getattr(data, name)
+        options[name] = None if given is None else given.astype(np.float64)
     return oracle.forward(case.network, parameters, x, case.lengths, **states, **options)
 
 

@@ -19,6 +19,7 @@ from tolerance import assert_close
 
 from miopy.backends import cuda_source
 from miopy.core.cells import CELLS
+from miopy.core.config import RNNConfig
 
 H = 61
 ORACLE_NAMES = {"n_h": "q_n"}
@@ -86,7 +87,8 @@ class Step:
         step.position[: len(planes)] = planes
         step.peepholes = self.peepholes.address if self.cell.peepholes else None
         step.attention = self.attention.address if self.cell.attention else None
-        step.scalars[: len(self.cell.scalars)] = [default for _, default in self.cell.scalars]
+        scalars = RNNConfig(self.cell.name, 1, 1).scalars
+        step.scalars[: len(scalars)] = scalars
         source = cuda_source.recurrence(self.cell.name, self.dtype, tuple(self.position))
         call(self.device, source, f"{kernel}_{SUFFIX[self.dtype]}", step, *others)
 

@@ -30,10 +30,12 @@ from oracle_cells import (
     Settings,
     cell_backward,
     cell_forward,
+    kink_distances,
     operand,
     operand_backward,
 )
 from oracle_network import (
+    ACTIVATED,
     EVERY_GATES,
     GATES,
     Array,
@@ -72,6 +74,7 @@ class Layer:
     layer: int
     direction: int
     attention: Array | None = None
+    mask: Array | float = 1.0
 
     def settings(self, time: int, rows: Array) -> Settings:
         peepholes = {
@@ -80,12 +83,22 @@ class Layer:
         }
         clip = self.network.clip or (-np.inf, np.inf)
         attention = 0.0 if self.attention is None else self.attention[time, rows]
-        return Settings(clip, self.network.slope, peepholes, attention)
+        network = self.network
+        usual = ACTIVATED.get(network.mode, {})
+        names = network.activations or usual.values()
+        activations = dict(zip(usual, names, strict=True))
+        return Settings(
+            clip, network.slope, peepholes, attention, activations, network.flips_update
+        )
+
+    def masked(self, rows: Array, operand: Array) -> Array:
+        """What recurrent matrices multiply, or what comes back through them."""
+        return operand * (self.mask[rows] if isinstance(self.mask, np.ndarray) else self.mask)
 
     def part(self, role: str, gate: str, operand: Array) -> Array:
         """M x + b or U h + b' of one gate, for operand (rows, in)."""
         key = Key(self.layer, self.direction, role, gate)
-        result = operand
+        result = operand[:, self.network.features(key)]
         if self.network.has_matrix(key):
             result = operand @ self.parameters.weights[key].T
         return result + self.parameters.biases[key] if self.network.has_bias(key) else result
@@ -98,7 +111,9 @@ class Layer:
         if self.network.has_bias(key):
             gradients.biases[key] += dpart.sum(axis=0)
         if not self.network.has_matrix(key):
-            return dpart
+            doperand = np.zeros_like(operand)
+            doperand[:, self.network.features(key)] = dpart
+            return doperand
         gradients.weights[key] += dpart.T @ operand
         return dpart @ self.parameters.weights[key]
 
@@ -113,14 +128,13 @@ class Layer:
         for time in reversed(times) if self.direction or self.network.backwards else times:
             rows = np.flatnonzero(lengths > time)
             a = {gate: self.part("input", gate, x[time, rows]) for gate in gates}
-            late, multiplied = LATE.get(mode), h[rows]
-            q = {gate: self.part("recurrent", gate, h[rows]) for gate in gates if gate != late}
+            late, multiplied = LATE.get(mode), self.masked(rows, h[rows])
+            settings = self.settings(time, rows)
+            q = {gate: self.part("recurrent", gate, multiplied) for gate in gates if gate != late}
             if late:
-                multiplied = operand(mode, a, q, h[rows])
+                multiplied = self.masked(rows, operand(mode, a, q, h[rows], settings))
                 q[late] = self.part("recurrent", late, multiplied)
-            new_h, new_c, saved = cell_forward(
-                mode, a, q, h[rows], c[rows], self.settings(time, rows)
-            )
+            new_h, new_c, saved = cell_forward(mode, a, q, h[rows], c[rows], settings)
             saved["operand"] = multiplied
             if self.network.projection_size:
                 saved["projected"] = new_h
@@ -146,7 +160,7 @@ class Layer:
         """(dx (T, N, in), dhx (N, S), dcx (N, H)); gradients of parameters are added to `grads`,
         those of attention to `dattention`."""
         mode, gates = self.network.mode, self.network.gates
-        columns = self.network.layer_input_size(self.layer) or self.network.hidden_size
+        columns = self.network.layer_input_size(self.layer) or self.network.input_size
         dx = np.zeros((*dy.shape[:2], columns))
         dh, dc = dh.copy(), dc.copy()
         for time, rows, x, h, c, saved in reversed(steps):
@@ -154,7 +168,8 @@ class Layer:
             out = dh[rows]
             if self.network.projection_size:
                 out = self.part_backward("projection", "p", saved["projected"], out, grads)
-            step = cell_backward(mode, saved, h, c, out, dc[rows], self.settings(time, rows))
+            settings = self.settings(time, rows)
+            step = cell_backward(mode, saved, h, c, out, dc[rows], settings)
             if h.shape[1] != self.network.state_size:  # then it is in products alone
                 dh = np.zeros((len(dh), h.shape[1]))
             else:
@@ -169,14 +184,17 @@ class Layer:
             if late:
                 of = saved["operand"]
                 doperand = self.part_backward("recurrent", late, of, step.dq[late], grads)
-                more, direct = operand_backward(mode, saved, h, doperand)
+                doperand = self.masked(rows, doperand)
+                more, direct = operand_backward(mode, saved, h, doperand, settings)
                 dh[rows] += direct
                 for gate, part in more.items():
                     step.da[gate] = step.dq[gate] = step.dq[gate] + part
             for gate in gates:
                 dx[time, rows] += self.part_backward("input", gate, x, step.da[gate], grads)
                 if gate != late:
-                    dh[rows] += self.part_backward("recurrent", gate, h, step.dq[gate], grads)
+                    of = self.masked(rows, h)
+                    through = self.part_backward("recurrent", gate, of, step.dq[gate], grads)
+                    dh[rows] += self.masked(rows, through)
         if not self.network.idle_keeps_state:
             dh[lengths == 0] = dc[lengths == 0] = 0
         return dx, dh, dc
@@ -198,17 +216,41 @@ class Forward:
     masks: Sequence[Array]
     steps: dict[tuple[int, int], list[Step]]
     attention: Array | None = None
+    recurrent_mask: Array | None = None
+
+    def layer(self, layer: int, direction: int) -> Layer:
+        """One layer in one direction."""
+        return one_layer(
+            self.network, self.parameters, layer, direction, self.attention, self.recurrent_mask
+        )
 
     def kink_distance(self) -> float:
-        """Smallest |pre-activation| anywhere: how far relu is from its jump in slope.
+        """How far any pre-activation is from where its activation jumps in slope, at least.
 
         Exact zeros do not count: every term of theirs is zero, whatever the precision.
         """
-        if self.network.mode not in ("relu", "leaky_relu"):
-            return np.inf
-        totals = [step.saved["a"].ravel() for steps in self.steps.values() for step in steps]
-        distances = np.abs(np.concatenate([*totals, np.zeros(1)]))
+        found = [np.zeros(0)]
+        for where, steps in self.steps.items():
+            for step in steps:
+                settings = self.layer(*where).settings(step.time, step.rows)
+                found.append(kink_distances(self.network.mode, step.saved, settings))
+        distances = np.concatenate(found)
         return distances.min(initial=np.inf, where=distances > 0)
+
+
+def one_layer(
+    network: Network,
+    parameters: Parameters,
+    layer: int,
+    direction: int,
+    attention: Array | None,
+    recurrent_mask: Array | None,
+) -> Layer:
+    """With what every layer takes of the caller's, and its part of the mask."""
+    mask = 1.0
+    if recurrent_mask is not None:
+        mask = recurrent_mask[layer * network.num_directions + direction]
+    return Layer(network, parameters, layer, direction, attention, mask)
 
 
 def forward(
@@ -220,9 +262,11 @@ def forward(
     cx: Array | None = None,
     masks: Sequence[Array] = (),
     attention: Array | None = None,
+    recurrent_mask: Array | None = None,
 ) -> Forward:
     """Run the stack. masks[l] (T, N, D*S) multiplies what layer l + 1 reads; none means ones.
-    attention (T, N, 1) is what every layer takes."""
+    attention (T, N, 1) is what every layer takes; recurrent_mask (L*D, N, S) multiplies what
+    recurrent matrices multiply."""
     directions = network.num_directions
     shape = (network.num_layers * directions, x.shape[1])
     hx = np.zeros((*shape, network.initial_size)) if hx is None else hx
@@ -235,7 +279,7 @@ def forward(
         outputs = []
         for direction in range(directions):
             index = layer * directions + direction
-            one = Layer(network, parameters, layer, direction, attention)
+            one = one_layer(network, parameters, layer, direction, attention, recurrent_mask)
             read = operand[:, :, part_of(network, layer, direction)]
             out, hy[index], cy[index], steps[layer, direction] = one.forward(
                 read, lengths, hx[index], cx[index]
@@ -244,7 +288,9 @@ def forward(
         y = np.concatenate(outputs, axis=2)
     if network.sums:
         y = sum(outputs)
-    return Forward(y, hy, cy, network, parameters, lengths, masks, steps, attention)
+    return Forward(
+        y, hy, cy, network, parameters, lengths, masks, steps, attention, recurrent_mask
+    )
 
 
 def part_of(network: Network, layer: int, direction: int) -> slice:
@@ -287,7 +333,7 @@ def backward(
         for direction in range(network.num_directions):
             index = layer * network.num_directions + direction
             part = dy[:, :, direction * width : (direction + 1) * width]
-            one = Layer(network, run.parameters, layer, direction, run.attention)
+            one = run.layer(layer, direction)
             dx, result.dhx[index], result.dcx[index] = one.backward(
                 run.steps[layer, direction],
                 part,

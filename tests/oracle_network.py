@@ -28,15 +28,26 @@ CORE_GATES = {
     "reset_before_gru": "zrn",
     "augru": "zrn",
     "lbr_augru": "zrn",
+    "general_vanilla": "a",
+    "general_lstm": "ifgo",
+    "general_gru": "zrn",
+    "general_reset_before_gru": "zrn",
 }
 EVERY_GATES = GATES | CORE_GATES
 ATTENTIVE = ("augru", "lbr_augru")
-PEEPHOLES = {"peephole_lstm": "ifo"}
+PEEPHOLES = {"peephole_lstm": "ifo", "general_lstm": "ifgo"}
+# What a general cell activates, "h" being its output, and how if nothing else is said.
+ACTIVATED = {
+    "general_vanilla": {"a": "tanh"},
+    "general_lstm": {"i": "sigmoid", "f": "sigmoid", "g": "tanh", "o": "sigmoid", "h": "tanh"},
+    "general_gru": {"z": "sigmoid", "r": "sigmoid", "n": "tanh"},
+    "general_reset_before_gru": {"z": "sigmoid", "r": "sigmoid", "n": "tanh"},
+}
 ROLES = ("input", "recurrent", "projection", "peephole")
 BIASES = {"none": (), "input": ROLES[:1], "recurrent": ROLES[1:2], "both": ROLES[:2]}
 # Both, but the recurrent one only of gates that do not just add it to the input one.
 BIASES["merged"] = ROLES[:2]
-SEPARATE = {"gru": "n", "lbr_augru": "n"}
+SEPARATE = {"gru": "n", "lbr_augru": "n", "general_gru": "n"}
 
 
 class Key(NamedTuple):
@@ -54,6 +65,9 @@ class Network:
     projection_size    P, or 0 for no projection
     clip               (low, high) of c, or None
     slope              of leaky_relu below zero
+    activations        of a general cell, in the order of ACTIVATED; None: as it says
+    flips_update       of a general GRU: z and 1 - z change places
+    given_products     x has, for each direction and gate, what the input part without its bias is
     idle_keeps_state   what a sequence of length zero does
     vendor             whose order the flat buffer has
     backwards          whether the only direction runs from the last step to the first
@@ -72,6 +86,9 @@ class Network:
     projection_size: int = 0
     clip: tuple[float, float] | None = None
     slope: float = 0.01
+    activations: tuple[str, ...] | None = None
+    flips_update: bool = False
+    given_products: bool = False
     idle_keeps_state: bool = False
     vendor: str = "miopen"
     backwards: bool = False
@@ -99,7 +116,7 @@ class Network:
         """Columns of the input matrices; 0 where skip input leaves none."""
         if layer:
             return self.state_size * (1 if self.independent else self.num_directions)
-        return 0 if self.skip_input else self.input_size
+        return 0 if self.skip_input or self.given_products else self.input_size
 
     def keys(self) -> list[Key]:
         """Every (layer, direction, role, gate), in the vendor's order."""
@@ -127,8 +144,15 @@ class Network:
         return self.hidden_size, columns
 
     def has_matrix(self, key: Key) -> bool:
-        skipped = self.skip_input and key.layer == 0 and key.role == "input"
-        return key.role != "peephole" and not skipped
+        none = (self.skip_input or self.given_products) and key.layer == 0
+        return key.role != "peephole" and not (none and key.role == "input")
+
+    def features(self, key: Key) -> slice:
+        """What an input part reads of its layer's input."""
+        if key.role != "input" or key.layer or not self.given_products:
+            return slice(None)
+        first = key.direction * len(self.gates) + self.gates.index(key.gate)
+        return slice(first * self.hidden_size, (first + 1) * self.hidden_size)
 
     def has_bias(self, key: Key) -> bool:
         if self.bias == "merged" and key.role == "recurrent":

@@ -53,6 +53,10 @@ class DoubleRun:
             projection_size=case.projection_size,
             clip=case.clip and Clip(*case.clip),
             slope=case.slope if case.mode == "leaky_relu" else None,
+            activations=case.activations,
+            flips_update=case.flips_update,
+            recurrent_mask=case.masked,
+            given_products=case.given_products,
         )
         self.plan = plan(config, self.sequence.rows, training=True, padded=True)
         self.backend = backend
@@ -66,9 +70,10 @@ class DoubleRun:
             self.arrays["attention"] = np.full((self.rows.count, 1), np.nan)
             self.arrays["dattention"] = np.full((self.rows.count, 1), np.nan)
         self.attention = ("attention",) * config.record.attention
+        self.mask = ("recurrent_mask",) * case.masked
         for name in ("x", "dy", *self.attention):
             self.rows.scatter(getattr(data, name), self.arrays[name])
-        for name in ("w", "hx", "cx", "dhy", "dcy"):
+        for name in ("w", "hx", "cx", "dhy", "dcy", *self.mask):
             self.arrays[name] = getattr(data, name)
         shapes = {"y": "dy", "dx": "x", "dw": "w", "hy": "hx", "cy": "cx", "dhx": "hx", "dcx": "cx"}
         for name, like in shapes.items():
@@ -93,12 +98,14 @@ class DoubleRun:
         spaces = self.addresses("workspace", "reserve")
         weights, dw = (InBuffer(MIOPEN, self.arrays[name].ctypes.data) for name in ("w", "dw"))
         states = self.addresses("hx", "cx")
+        mask = self.addresses(*self.mask)
         dattention = ["d" + name for name in self.attention]
         forward(
             *common,
             weights=weights,
             **self.row_addresses("x", "y", *self.attention),
             **states,
+            **mask,
             **self.addresses("hy", "cy"),
             **spaces,
         )
@@ -107,6 +114,7 @@ class DoubleRun:
             weights=weights,
             **self.row_addresses("dy", "dx", *self.attention, *dattention),
             **states,
+            **mask,
             **self.addresses("dhy", "dcy", "dhx", "dcx"),
             **spaces,
         )

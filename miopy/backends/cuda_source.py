@@ -80,7 +80,8 @@ def storage(dtype: str) -> Source:
     """All other kernels on elements of a type; for integers, those of tensor.c."""
     files: tuple[str, ...] = ("tensor.c",)
     if dtype in FLOATING:
-        files = ("states.c", "project.c", "reduce.c", "dropout.c", "tensor.c", "tensor_op.c")
+        steps = ("states.c", "project.c", "recurrent_mask.c")
+        files = (*steps, "reduce.c", "dropout.c", "tensor.c", "tensor_op.c")
     return _source(dtype, files, {}, dtype)
 
 

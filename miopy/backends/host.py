@@ -81,11 +81,13 @@ def build() -> str:
 
 def has_own_kernels(layer: Layer) -> bool:
     """Whether the host's kernels run a layer; the stepwise composition runs every other."""
-    return (
-        layer.projection is None
-        and layer.config.record.is_plain
-        and layer.config.initial_size == layer.config.state_size
+    config = layer.config
+    reads_otherwise = (
+        layer.takes_products
+        or config.recurrent_mask
+        or config.initial_size != config.state_size
     )
+    return layer.projection is None and config.record.is_plain and not reads_otherwise
 
 
 class HostBackend:

@@ -17,7 +17,10 @@ from .stepped import STORAGE
 CELL_NUMBER = {name: number for number, name in enumerate(CELLS)}
 # As numbered in kernels/host/stepped.h.
 CELL_KERNELS = ("pointwise_forward", "pointwise_backward", "operand_forward", "operand_backward")
-KERNELS = ("load_states", "store_states", "project_forward", "project_backward")
+KERNELS = (
+    *("load_states", "store_states", "project_forward", "project_backward"),
+    *("mask_states", "mask_products"),
+)
 ALIGNMENT = 64
 
 

@@ -22,8 +22,8 @@ class Engine(Protocol):
     """What launches, multiplies and has memory: a device, or the host."""
 
     def kernels(self, layer: Layer) -> dict[str, int]:
-        """Functions of pointwise.c, states.c and project.c for a layer's cell, dtype and gate
-        order, by name, and of operand.c for a cell with a late gate."""
+        """Functions of pointwise.c, states.c, project.c and recurrent_mask.c for a layer's cell,
+        dtype and gate order, by name, and of operand.c for a cell with a late gate."""
 
     def regions(self, layer: Layer, *nbytes: int) -> list[int]:
         """Addresses of scratch for a run of a layer. The contents last until the next call."""
@@ -59,12 +59,16 @@ def forward(
     saved: int | None,
     hidden: int | None = None,
     attention: int | None = None,
+    recurrent_mask: int | None = None,
+    masked: int | None = None,
 ) -> None:
     """As `recurrence_forward` of `core.backend`."""
     config = layer.config
     call = ffi.new("stepped_forward *")
     kernels = _fill_layer(engine, call.layer, layer, "forward")
     call.layer.attention = pointer(attention)
+    call.layer.apply_mask = pointer(kernels["mask_states"])
+    call.layer.mask, call.masked = pointer(recurrent_mask), pointer(masked)
     call.pointwise = pointer(kernels["pointwise_forward"])
     if layer.input is not None:
         call.w = pointer(layer.input.address)
@@ -72,6 +76,7 @@ def forward(
     call.input_bias = list(map(pointer, layer.input_biases))
     call.recurrent_bias = list(map(pointer, layer.recurrent_biases))
     call.x, call.x_row = pointer(x.address), x.row
+    call.x_gate = layer.config.hidden_size if layer.takes_products else 0
     call.hx, call.cx = pointer(hx), pointer(cx)
     call.output, call.output_row = pointer(output.address), output.row
     if y is not None:
@@ -95,11 +100,12 @@ def _fill_forward_scratch(engine: Engine, call: Any, layer: Layer) -> None:
         sequence.batch * hidden_size * real if has_cell else 0,
         initial * config.itemsize if sequence.order else 0,
         most * hidden_size * config.itemsize if config.has_operand else 0,
+        most * config.initial_size * config.itemsize if config.recurrent_mask else 0,
         call.chunk_rows * row_nbytes if layer.input is not None else 0,
         most * row_nbytes,
     )
-    call.h, call.c, call.sorted, call.operand = map(pointer, regions[:4])
-    call.x_products, call.h_products = map(pointer, regions[4:])
+    call.h, call.c, call.sorted, call.operand, call.masked_step = map(pointer, regions[:5])
+    call.x_products, call.h_products = map(pointer, regions[5:])
     if not has_cell:
         call.c = ffi.NULL
 
@@ -118,6 +124,7 @@ def backward(
     saved: int | None,
     hidden: int | None = None,
     attention: int | None = None,
+    recurrent_mask: int | None = None,
     dhy: int | None,
     dcy: int | None,
     dhx: int | None,
@@ -131,6 +138,8 @@ def backward(
     call = ffi.new("stepped_backward *")
     kernels = _fill_layer(engine, call.layer, layer, "backward")
     call.layer.attention = pointer(attention)
+    call.layer.apply_mask = pointer(kernels["mask_products"])
+    call.layer.mask = pointer(recurrent_mask)
     call.pointwise = pointer(kernels["pointwise_backward"])
     call.dy, call.dy_row = pointer(dy.address), dy.row
     if mask is not None:

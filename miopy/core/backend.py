@@ -77,6 +77,11 @@ class Layer:
             raise BadParam("recurrent_size", rule, config.recurrent_size)
 
     @property
+    def takes_products(self) -> bool:
+        """Whether its input is what the input products would be."""
+        return self.layer == 0 and self.config.given_products
+
+    @property
     def input_size(self) -> int:
         """Features of the layer's input, also where they are added instead of multiplied."""
         config = self.config
@@ -148,11 +153,13 @@ class Backend(Protocol):
         saved: int | None,
         hidden: int | None = None,
         attention: int | None = None,
+        recurrent_mask: int | None = None,
+        masked: int | None = None,
     ) -> None:
         """Run a layer in one direction over the whole sequence. S is P with a projection, else H;
         S' is the config's initial_size.
 
-        x        (T, I)     the layer's input
+        x        (T, I)     the layer's input; (T, G, H) where these are products already
         hx, cx   (N, S'), (N, H)  initial states of this layer and direction; None means zeros
         output   (T, S)     written; y, if not None, is written alike
         hy, cy   (N, S), (N, H)  written unless None; of sequences of length zero see the config
@@ -161,6 +168,8 @@ class Backend(Protocol):
         hidden   (T, H)     what a step's second product multiplies, what is projected or a late
                             gate's operand, for backward; None in inference, or without
         attention  (T,)     if the cell takes it
+        recurrent_mask  (N, S')  multiplies what the recurrent matrices multiply; None: ones
+        masked   (T, S')    the states times the mask, for backward; None in inference, or without
         """
 
     def recurrence_backward(
@@ -177,6 +186,7 @@ class Backend(Protocol):
         saved: int | None,
         hidden: int | None = None,
         attention: int | None = None,
+        recurrent_mask: int | None = None,
         dhy: int | None,
         dcy: int | None,
         dhx: int | None,
@@ -186,7 +196,7 @@ class Backend(Protocol):
     ) -> None:
         """Turn the gradient of a layer's output into that of its pre-activations.
 
-        attention  (T,)       as forward got it
+        attention, recurrent_mask  as forward got them
         dy         (T, S)     gradient of the output; may stand where plane 0 of dgates, or where
                               dprojected is written
         mask       (T, S)     bytes; dy counts mask * scale times. None: once

@@ -84,6 +84,7 @@ def backward_data(
     scale: float = 1.0,
     attention: Rows | None = None,
     dattention: Rows | None = None,
+    recurrent_mask: int | None = None,
 ) -> None:
     """Gradients of x, hx and cx from those of y, hy and cy.
 
@@ -95,7 +96,7 @@ def backward_data(
     workspace    plan.workspace.nbytes; holds dgates afterwards
     reserve      as forward left it; only read, unless the plan keeps dgates there
     scale        1 / (1 - p) of the inter-layer dropout, in storage precision
-    attention    (T, 1)       as forward got it
+    attention, recurrent_mask  as forward got them
     dattention   (T, 1)       overwritten, as dx, unless None
     """
     config, left = plan.config, Gradients(plan, workspace, reserve)
@@ -123,6 +124,7 @@ def backward_data(
                 saved=reserved(plan, reserve, "saved", layer, direction),
                 hidden=reserved(plan, reserve, "hidden", layer, direction),
                 attention=taken,
+                recurrent_mask=state_address(run, recurrent_mask, config.initial_size),
                 dhy=state_address(run, dhy, config.state_size),
                 dcy=state_address(run, dcy, config.hidden_size),
                 dhx=state_address(run, dhx, config.initial_size),
@@ -130,8 +132,10 @@ def backward_data(
                 dgates=left.dgates(layer, direction),
                 dprojected=left.dprojected(layer, direction),
             )
-            if layer or not config.skip_input:
+            if layer or config.has_input_matrices:
                 _input_gradient(backend, run, left, packed_dx)
+            elif config.given_products:
+                _product_gradient(backend, run, left, packed_dx)
     if config.skip_input and config.num_layers:
         _skip_gradient(backend, weights.order(config), left, packed_dx)
     if dx.index is not None:
@@ -232,3 +236,14 @@ def _skip_gradient(backend: Backend, position: tuple[int, ...], left: Gradients,
     rows, target = left.plan.rows, Matrix(dx, config.input_size)
     dgates = left.dgates(0, 0)
     backend.plane_sums(config.dtype, target, dgates, rows, config.hidden_size, planes)
+
+
+def _product_gradient(backend: Backend, run: Layer, left: Gradients, dx: int) -> None:
+    """x was the input products of every gate, so its gradient is theirs."""
+    config, dgates = run.config, left.dgates(0, run.direction)
+    hidden = config.hidden_size
+    for gate, plane, count in input_runs(config, run.position):
+        column = (run.direction * config.num_gates + gate) * hidden * config.itemsize
+        target, columns = Matrix(dx + column, config.input_size), count * hidden
+        rows, first = left.plan.rows, [plane * hidden]
+        backend.plane_sums(config.dtype, target, dgates, rows, columns, first)

@@ -50,6 +50,9 @@ def backward_weights(
                 other=state_address(run, hx, config.initial_size),
                 other_row=config.initial_size,
             )
+            if config.recurrent_mask:
+                address = plan.reserve.address(reserve, "masked", layer, direction)
+                before = Matrix(address, config.initial_size)
             sums = Sums(backend, run, left.dgates(layer, direction), plan.rows, accumulate)
             hidden = reserved(plan, reserve, "hidden", layer, direction) or 0
             sums.recurrent_matrices(before, hidden)

@@ -15,6 +15,8 @@ A peephole is a vector of parameters, one per hidden unit, that the cell's math 
 holds the parameter itself, and in `dgates` what a row adds to the parameter's gradient. Attention
 is a number given for each row, the same for all units; its plane in `dgates` holds what each unit
 adds to its gradient.
+
+A general cell takes its activations as numbers, places in ACTIVATIONS, in front of its scalars.
 """
 
 from __future__ import annotations
@@ -36,7 +38,8 @@ class Cell:
     blends           whether h' has a part of h itself, besides what products make of it
     late             a gate whose recurrent product is not with h but with an operand that the cell
                      makes of h and the other gates, in a second product of each step
-    scalars          numbers that its math takes, the same for every unit, with their defaults
+    activations      what a general cell activates, a gate or the output h, with the usual choice
+    scalars          other numbers that its math takes, the same for every unit, with defaults
     """
 
     name: str
@@ -48,6 +51,7 @@ class Cell:
     attention: bool = False
     blends: bool = False
     late: str | None = None
+    activations: tuple[tuple[str, str], ...] = ()
     scalars: tuple[tuple[str, float], ...] = ()
 
     @property
@@ -61,8 +65,10 @@ class Cell:
 
     @property
     def is_plain(self) -> bool:
-        """Whether its math takes nothing but products with their biases, and states."""
-        return not self.peepholes and not self.attention and self.late is None
+        """Whether its math takes nothing but products with their biases, and states, and is known
+        when it is compiled."""
+        takes_more = self.peepholes or self.attention or self.activations
+        return not takes_more and self.late is None
 
     def input_plane(self, gate: int) -> int:
         """The plane of a gate's input product; its recurrent product is in plane `gate`."""
@@ -72,6 +78,10 @@ class Cell:
 
 # Whether backward is as oneDNN computes it, which is not the derivative of forward: 0 or 1.
 ATTENTION = (("onednn_attention", 0.0),)
+# As numbered in kernels/cells/activation.h. A hard sigmoid is x / 5 + 1 / 2 between 0 and 1.
+ACTIVATIONS = ("none", "relu", "tanh", "sigmoid", "hard_sigmoid")
+USUAL_GRU = (("z", "sigmoid"), ("r", "sigmoid"), ("n", "tanh"))
+FLIP = (("flip", 0.0),)
 CLIP = (("clip_low", -math.inf), ("clip_high", math.inf), ("clip_nan", math.nan))
 CELLS = {
     cell.name: cell
@@ -126,6 +136,36 @@ CELLS = {
             attention=True,
             blends=True,
             scalars=ATTENTION,
+        ),
+        Cell("general_vanilla", gates=("a",), saved=("a",), activations=(("a", "tanh"),)),
+        Cell(
+            "general_lstm",
+            gates=("i", "f", "g", "o"),
+            saved=("i", "f", "g", "o"),
+            has_cell_state=True,
+            peepholes=("i", "f", "g", "o"),
+            activations=(
+                *(("i", "sigmoid"), ("f", "sigmoid"), ("g", "tanh"), ("o", "sigmoid")),
+                ("h", "tanh"),
+            ),
+        ),
+        Cell(
+            "general_gru",
+            gates=("z", "r", "n"),
+            separate=("n",),
+            saved=("z", "r", "n", "n_h"),
+            blends=True,
+            activations=USUAL_GRU,
+            scalars=FLIP,
+        ),
+        Cell(
+            "general_reset_before_gru",
+            gates=("z", "r", "n"),
+            saved=("z", "r", "n"),
+            blends=True,
+            late="n",
+            activations=USUAL_GRU,
+            scalars=FLIP,
         ),
     )
 }

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from struct import pack
 
 from ..errors import BadParam
-from .cells import CELLS, Cell
+from .cells import ACTIVATIONS, CELLS, Cell
 
 
 @dataclass(frozen=True)
@@ -84,6 +84,13 @@ class RNNConfig:
                       what the cell puts out. For cells with a cell state
     clip              bounds of LSTM's cell state; None: none
     slope             of leaky_relu below zero; None: the cell's default
+    activations       of a general cell: a name in `cells.ACTIVATIONS` for each that its record
+                      lists; None: the usual ones
+    flips_update      of a general GRU: h' = (1 - z) h + z n instead of (1 - z) n + z h
+    recurrent_mask    whether what the recurrent matrices multiply is multiplied by a mask first,
+                      element by element, in every step the same one
+    given_products    x holds, for every direction and gate of layer 0 in the layout's order, what
+                      the input product would be; needs I == D * gates * H
     idle_keeps_state  the final states of a sequence without a step are its initial ones (and so
                       with gradients); else they are zero
     independent       a direction of layer l + 1 reads only the same one of layer l: the directions
@@ -106,6 +113,10 @@ class RNNConfig:
     projection_size: int = 0
     clip: Clip | None = None
     slope: float | None = None
+    activations: tuple[str, ...] | None = None
+    flips_update: bool = False
+    recurrent_mask: bool = False
+    given_products: bool = False
     idle_keeps_state: bool = False
     independent: bool = False
     recurrent_size: int = 0
@@ -153,6 +164,22 @@ class RNNConfig:
             raise BadParam("onednn_attention", f"must be False, {self.cell} takes no attention")
         if self.slope is not None and not math.isfinite(self.slope):
             raise BadParam("slope", "must be finite", self.slope)
+        self._check_general()
+        if self.given_products and self.skip_input:
+            raise BadParam("given_products", "must be False with skip_input", True)
+        features = self.num_directions * self.num_gates * self.hidden_size
+        if self.given_products and self.input_size != features:
+            rule = f"must be {features}, of every direction and gate, with given_products"
+            raise BadParam("input_size", rule, self.input_size)
+
+    def _check_general(self) -> None:
+        usual = self.record.activations
+        if self.activations is not None:
+            if len(self.activations) != len(usual) or not set(self.activations) <= {*ACTIVATIONS}:
+                rule = f"must have {len(usual)} names of {', '.join(ACTIVATIONS)}"
+                raise BadParam("activations", f"{rule} for {self.cell}", self.activations)
+        if self.flips_update and "flip" not in dict(self.record.scalars):
+            raise BadParam("flips_update", f"must be False for {self.cell}", True)
 
     @property
     def num_directions(self) -> int:
@@ -207,7 +234,12 @@ class RNNConfig:
             given["slope"] = self.slope
         if self.onednn_attention:
             given["onednn_attention"] = 1.0
-        return tuple(given.get(name, default) for name, default in self.record.scalars)
+        if self.flips_update:
+            given["flip"] = 1.0
+        names = self.activations or [usual for _, usual in self.record.activations]
+        activations = [float(ACTIVATIONS.index(name)) for name in names]
+        others = [given.get(name, default) for name, default in self.record.scalars]
+        return (*activations, *others)
 
     @property
     def itemsize(self) -> int:
@@ -218,10 +250,15 @@ class RNNConfig:
         return DTYPES[self.dtype].real_itemsize
 
     def layer_input_size(self, layer: int) -> int:
-        """Features that the input matrices of a layer multiply; 0 for layer 0 of skip_input."""
+        """Features that the input matrices of a layer multiply; 0 where it has none."""
         if layer:
             return self.state_size if self.independent else self.layer_output_size
-        return 0 if self.skip_input else self.input_size
+        return self.input_size if self.has_input_matrices else 0
+
+    @property
+    def has_input_matrices(self) -> bool:
+        """Whether layer 0 multiplies x."""
+        return not self.skip_input and not self.given_products
 
     def bias_gates(self, role: int) -> tuple[int, ...]:
         """The gates that have a bias of a role, in the cell's order."""

@@ -55,8 +55,10 @@ def columns(config: RNNConfig, base: int, direction: int) -> Matrix:
 
 
 def layer_input(layer: Layer, source: int) -> Matrix:
-    """What a layer reads in one direction: x, or of the output of the layer below its part."""
+    """What a layer reads in one direction: x, or of x or the output below its part."""
     config = layer.config
+    if layer.takes_products:
+        source += layer.direction * config.num_gates * config.hidden_size * config.itemsize
     if layer.layer and config.independent:
         return columns(config, source, layer.direction)
     return Matrix(source, layer.input_size)
@@ -78,6 +80,7 @@ def forward(
     reserve: int | None,
     dropout: Dropout | None = None,
     attention: Rows | None = None,
+    recurrent_mask: int | None = None,
 ) -> None:
     """Run all layers over the whole sequence; training if `reserve` is given.
 
@@ -90,6 +93,8 @@ def forward(
     workspace    plan.workspace.nbytes; contents do not matter before or after
     reserve      plan.reserve.nbytes, written; None runs inference, which ignores dropout
     attention    (T, 1)       read by every layer and direction, if the cell takes it
+    recurrent_mask  (L*D, N, S')  if the config has one: multiplies the states that the recurrent
+                              matrices read, in every step
     """
     config, last = plan.config, plan.config.num_layers - 1
     source = x.address
@@ -116,6 +121,8 @@ def forward(
                 saved=reserved(plan, reserve, "saved", layer, direction),
                 hidden=reserved(plan, reserve, "hidden", layer, direction),
                 attention=taken,
+                recurrent_mask=state_address(run, recurrent_mask, config.initial_size),
+                masked=reserved(plan, reserve, "masked", layer, direction),
             )
         source = output
         if dropout and reserve is not None and layer < last:

@@ -48,7 +48,7 @@ class Block(NamedTuple):
     offset + (gate * H + out) * out_stride + in * in_stride, element (vector, out) of the biases at
     bias_offset + vector * H + out. Both count gates in the layout's order.
 
-    offset        None if there is no matrix (input role of layer 0 with skip_input, peepholes)
+    offset        None if there is no matrix (peepholes, input role of a layer 0 without)
     bias_offset   None if the role has no bias; of peepholes, where they are
     """
 
@@ -103,7 +103,7 @@ class Layout:
             before = _before(self.biases.split()[:3], position, config, _bias_vectors)
             bias_offset = _size(config, _matrices) + before
         offset = None
-        skipped = role == INPUT and layer == 0 and config.skip_input
+        skipped = role == INPUT and layer == 0 and not config.has_input_matrices
         if role != PEEPHOLE and not skipped:
             offset = _before(axes[:3], position, config, _matrices)
         return Block(offset, strides["out"], strides["in"], bias_offset)

@@ -47,7 +47,7 @@ def placed(placement: Placement, config: RNNConfig, layer: int, direction: int) 
     here = config, layer, direction
     recurrent = placement.matrix(*here, RECURRENT)
     assert recurrent is not None
-    skips = layer == 0 and config.skip_input
+    skips = layer == 0 and not config.has_input_matrices
     return Placed(
         placement.order(config),
         None if skips else placement.matrix(*here, INPUT),

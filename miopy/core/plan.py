@@ -92,6 +92,8 @@ def _book_reserve(space: Space, config: RNNConfig, rows: int) -> None:
     space.book("outputs", (layers, rows, config.layer_output_size), config.itemsize)
     if config.has_operand:
         space.book("hidden", (layers, directions, rows, hidden), config.itemsize)
+    if config.recurrent_mask:
+        space.book("masked", (layers, directions, rows, config.initial_size), config.itemsize)
     if config.dropout:
         space.book("dropped", (layers - 1, rows, config.layer_output_size), config.itemsize)
         space.book("mask", (layers - 1, rows, config.layer_output_size), 1)

@@ -4,16 +4,19 @@
  * The compiling side puts pointwise.c in front, and also defines
  *     cell_operand, cell_operand_backward        functions of the cell */
 
-/* operand (rows, H), dense, from the products of the other gates. */
+/* operand (rows, H), dense and masked, from the products of the other gates. */
 KERNEL FN(operand_forward)(forward_step s, storage *operand)
 {
     const real scalars[] = SCALARS_OF(s);
+    const storage *mask = (const storage *)s.mask;
     EACH(e, s.rows * s.hidden_size) {
         const int64_t b = quotient(e, s.hidden_size), u = e - b * s.hidden_size;
+        const int64_t mask_at = (s.order ? s.order[b] : b) * s.hidden_size + u;
         real pre[MOST_PLANES];
         const real prev[2] = {((const real *)s.h)[e], zero};
         load_planes(pre, &s, b, u);
-        operand[e] = to_storage(cell_operand(scalars, pre, prev));
+        const real made = cell_operand(scalars, pre, prev);
+        operand[e] = to_storage(mask ? made * to_real(mask[mask_at]) : made);
     }
 }
 

@@ -10,8 +10,9 @@
 #include "math.h"
 #include "step.h"
 
-#define SCALARS_OF(s) \
-    {(real)s.scalars[0], (real)s.scalars[1], (real)s.scalars[2], (real)s.scalars[3]}
+#define SCALARS_OF(s)                                                                \
+    {(real)s.scalars[0], (real)s.scalars[1], (real)s.scalars[2], (real)s.scalars[3], \
+     (real)s.scalars[4]}
 
 /* Element `at`, or 0 where there is no array. */
 INLINE real read_or_zero(const void *array, int64_t at)
@@ -25,10 +26,12 @@ INLINE void load_products(real *pre, const forward_step *s, int64_t b, int64_t u
 {
     const int input_plane[] = {INPUT_PLANE};
     const real *x_products = (const real *)s->x_products, *h_products = (const real *)s->h_products;
-    const real x = x_products ? zero : to_real(((const storage *)s->x)[b * s->x_row + u]);
+    const storage *x = (const storage *)s->x + b * s->x_row + u;
     for (int g = 0; g < GATES; g++) {
-        const int64_t at = (b * GATES + position_of(s->position, g)) * s->hidden_size + u;
-        const real input = (x_products ? x_products[at] : x) + read_or_zero(s->input_bias[g], u);
+        const int position = position_of(s->position, g);
+        const int64_t at = (b * GATES + position) * s->hidden_size + u;
+        const real given = x_products ? x_products[at] : to_real(x[position * s->x_gate]);
+        const real input = given + read_or_zero(s->input_bias[g], u);
         const real recurrent =
             (b < s->h_rows ? h_products[at] : zero) + read_or_zero(s->recurrent_bias[g], u);
         if (input_plane[g] == g) {

@@ -8,7 +8,7 @@
 
 #include "target.h"
 
-#define SCALARS 4
+#define SCALARS 5
 #define MOST_PLANES 8
 #define MOST_GATES 4
 
@@ -17,14 +17,17 @@ typedef struct {
     void *cells, *saved;    /* real (rows, H), storage (rows, V, H); NULL in inference */
     void *h, *c;            /* real (batch, H), read and overwritten; c NULL without one, h NULL
                                where a projection makes it */
-    const void *x_products; /* real (rows, G, H); NULL: every gate gets x itself */
-    const void *x;          /* storage (rows, H), strided; only if x_products is NULL */
+    const void *x_products; /* real (rows, G, H); NULL: every gate gets x itself, or its own */
+    const void *x;          /* storage (rows, H), strided, or (rows, G, H), gates x_gate apart;
+                               only if x_products is NULL */
     const void *h_products; /* real (h_rows, G, H); the other rows have none */
     const void *peepholes;  /* storage (peepholes, H), where the cell has any */
     const void *attention;  /* storage (rows), where the cell takes it */
+    const void *mask;       /* storage (batch, H), of a late gate's operand; NULL: ones */
+    const int64_t *order;   /* row b of the mask is order[b]; NULL: b */
     /* Storage (H) of each gate of the cell; NULL: none. */
     const void *input_bias[MOST_GATES], *recurrent_bias[MOST_GATES];
-    int64_t output_row, y_row, x_row;
+    int64_t output_row, y_row, x_row, x_gate;
     int64_t rows, h_rows, hidden_size;
     int position[MOST_PLANES]; /* see position_of */
     double scalars[SCALARS];   /* of the cell's math */

@@ -10,8 +10,8 @@ typedef struct {
     int64_t nbytes;
 } host_blas;
 
-/* load_states, store_states, project_forward, project_backward of a storage type, by number in this
- * order. */
+/* load_states, store_states, project_forward, project_backward, mask_states, mask_products of a
+ * storage type, by number in this order. */
 void *stepped_function(int storage, int number);
 
 /* pointwise_forward, pointwise_backward, operand_forward, operand_backward of a cell, which is

@@ -30,13 +30,24 @@ static int through_gates(const device_calls *calls, const stepped_backward *p, i
     return rows && step.K ? multiply(calls, &step) : 0;
 }
 
+/* What has come through recurrent matrices, products (rows, S), times the mask of what these
+ * multiplied. */
+static int through_mask(const device_calls *calls, const stepped_layer *l, void *products,
+                        int64_t rows)
+{
+    int64_t size = l->initial_size;
+    void *arguments[] = {&products, (void *)&l->mask, (void *)&l->order, &rows, &size};
+    return l->mask ? launch_elements(calls, l->apply_mask, rows * size, arguments) : 0;
+}
+
 /* dh of the first `rows` rows, from the dgates of step `after`. */
 static int passed_on(const device_calls *calls, const stepped_backward *p, int64_t after,
                      int64_t rows)
 {
     const gate_run before = early_gates(&p->layer, 0), behind = early_gates(&p->layer, 1);
     TRY(through_gates(calls, p, after, rows, before, p->products, 0));
-    return through_gates(calls, p, after, rows, behind, p->products, before.high > 0);
+    TRY(through_gates(calls, p, after, rows, behind, p->products, before.high > 0));
+    return through_mask(calls, &p->layer, p->products, rows);
 }
 
 /* What comes through the operand of the late gate, once the rest of the step is done. */
@@ -48,6 +59,7 @@ static int through_operand(const device_calls *calls, const stepped_backward *p,
     void *doperand = p->dhidden;
     void *arguments[] = {step, &doperand};
     TRY(through_gates(calls, p, t, step->rows, late, doperand, 0));
+    TRY(through_mask(calls, l, doperand, step->rows));
     return launch_elements(calls, l->operand, step->rows * l->hidden_size, arguments);
 }
 

@@ -99,6 +99,29 @@ static int project(const device_calls *calls, const stepped_forward *p, const vo
     return launch_elements(calls, l->project, n * size, arguments);
 }
 
+/* The recurrent products of step t, of n rows of which `before` took part in step `from`; the
+ * others start from `initial`, or without such products if that is NULL. */
+static int products_of(const device_calls *calls, const stepped_forward *p, int64_t t, int64_t n,
+                       int64_t before, int64_t from, const void *initial)
+{
+    const stepped_layer *l = &p->layer;
+    const int64_t S = l->initial_size;
+    if (l->mask) {
+        void *masked =
+            p->masked ? element(p->masked, l->offsets[t] * S, l->storage) : p->masked_step;
+        int64_t rows = n, size = S;
+        void *arguments[] = {&masked,           (void *)&p->h, (void *)&l->mask,
+                             (void *)&l->order, &rows,         &size};
+        TRY(launch_elements(calls, l->apply_mask, n * S, arguments));
+        return recurrent_products(calls, p, masked, S, 0, initial ? n : before);
+    }
+    if (before)
+        TRY(recurrent_products(calls, p,
+                               element(p->output, l->offsets[from] * p->output_row, l->storage),
+                               p->output_row, 0, before));
+    return initial ? recurrent_products(calls, p, initial, S, before, n - before) : 0;
+}
+
 /* The cells of step t, of n rows of which h_rows have recurrent products. */
 static int cells(const device_calls *calls, const stepped_forward *p, int64_t t, int64_t n,
                  int64_t h_rows, int64_t ahead)
@@ -117,9 +140,12 @@ static int cells(const device_calls *calls, const stepped_forward *p, int64_t t,
         .h_products = p->h_products,
         .peepholes = l->peepholes,
         .attention = element(l->attention, row, l->storage),
+        .mask = l->mask,
+        .order = l->order,
         .output_row = p->output_row,
         .y_row = p->y_row,
         .x_row = p->x_row,
+        .x_gate = p->x_gate,
         .rows = n,
         .h_rows = h_rows,
         .hidden_size = H,
@@ -153,12 +179,7 @@ static int one_step(const device_calls *calls, const stepped_forward *p, int64_t
     int64_t from;
     const int64_t before = rows_before(l, t, &from);
     const void *initial = l->order && p->hx ? p->sorted : p->hx;
-    if (before)
-        TRY(recurrent_products(calls, p,
-                               element(p->output, l->offsets[from] * p->output_row, l->storage),
-                               p->output_row, 0, before));
-    if (initial)
-        TRY(recurrent_products(calls, p, initial, l->initial_size, before, n - before));
+    TRY(products_of(calls, p, t, n, before, from, initial));
     return cells(calls, p, t, n, initial ? n : before, ahead);
 }
 

@@ -30,26 +30,31 @@ typedef struct {
     void *project;      /* kernel; NULL without a projection */
     const void *matrix; /* of the projection: (S out, H in), as strided */
     int64_t matrix_out, matrix_in;
+    void *apply_mask;      /* kernel: of forward on states, of backward on products */
+    const void *mask;      /* storage (N, S'), of what u multiplies; or NULL */
     const void *peepholes; /* storage (peepholes, H), where the cell has any */
     const void *attention; /* storage (T), where the cell takes it */
     int position[8];       /* of each plane in products and dgates */
-    double scalars[4];     /* of the cell's math */
+    double scalars[5];     /* of the cell's math */
 } stepped_layer;
 
 typedef struct {
     stepped_layer layer;
     void *pointwise; /* kernel */
-    const void *w; /* input matrices (G, H out, I in), as strided; NULL: every gate gets x itself */
+    const void *w;   /* input matrices (G, H out, I in), as strided; NULL: every gate gets x itself,
+                        or its own H of them, x_gate apart */
     int64_t w_out, w_in;
     const void *input_bias[4], *recurrent_bias[4]; /* (H) of each gate of the cell; or NULL */
     const void *x, *hx, *cx; /* storage (T, I), (N, S'), (N, H); hx, cx may be NULL */
-    int64_t x_row, output_row, y_row;
+    int64_t x_row, x_gate, output_row, y_row;
     void *output, *y;    /* storage (T, S); y may be NULL */
     void *hy, *cy;       /* storage (N, S), (N, H); or NULL */
     void *cells, *saved; /* real (T, H), storage (T, V, H); or NULL */
     void *hidden; /* storage (T, H): what is projected, or the late gate's operand; or NULL */
+    void *masked; /* storage (T, S'): what u multiplies, with a mask; or NULL */
     void *h, *c, *sorted;          /* scratch: real (N, S or S'), real (N, H), storage (N, S') */
     void *operand;                 /* scratch: storage (B, H), of a step where hidden is NULL */
+    void *masked_step;             /* scratch: storage (B, S'), the same of masked */
     void *x_products, *h_products; /* scratch: real (chunk_rows, G, H), (B, G, H) */
     int64_t chunk_rows;            /* input products run ahead for so many rows at most */
 } stepped_forward;
