@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from ... import backends
+from ...calls.arrays import new_array
 from ...calls.data import Buffer
 from ...core.config import DTYPES
-from ...core.memory import address_of
 from .model import Model
 from .tensors import Shape, Tensor
 
@@ -26,14 +26,6 @@ def backend() -> Any:
 def _exchange(rows: int, columns: int) -> np.ndarray[Any, Any]:
     """Where each row of (columns, rows, ...) is in (rows, columns, ...)."""
     return np.arange(rows * columns).reshape(rows, columns).T.ravel().copy()
-
-
-def new_array(device: Any, shape: Shape, dtype: str) -> tuple[Any, int]:
-    """A new array and its address, 0 without elements."""
-    array = device.empty(shape, dtype)
-    nbytes = math.prod(shape) * (DTYPES[dtype].itemsize if dtype in DTYPES else 1)
-    options = {"writable": True, "optional": not nbytes, "location": device}
-    return array, address_of("output", array, nbytes=nbytes, **options) or 0
 
 
 class CallMemory:

@@ -6,11 +6,12 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from ...calls.arrays import new_array
 from ...core.config import INPUT, PROJECTION, RECURRENT, RNNConfig
 from ...core.layout import Parameter
 from ...layouts import CUDNN
 from .entry import InvalidArgumentError
-from .memory import backend, new_array
+from .memory import backend
 from .model import check_params
 from .tensors import Shape, Tensor, check_rank
 

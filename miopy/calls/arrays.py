@@ -1,0 +1,17 @@
+"""Arrays that a call makes for its caller."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ..core.config import DTYPES
+from ..core.memory import address_of
+
+
+def new_array(device: Any, shape: tuple[int, ...], dtype: str) -> tuple[Any, int]:
+    """A new array of a backend and its address, 0 without elements. "uint8" is a dtype too."""
+    array = device.empty(shape, dtype)
+    nbytes = math.prod(shape) * (DTYPES[dtype].itemsize if dtype in DTYPES else 1)
+    options = {"writable": True, "optional": not nbytes, "location": device}
+    return array, address_of("output", array, nbytes=nbytes, **options) or 0
