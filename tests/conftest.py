@@ -19,6 +19,7 @@ from hypothesis import settings
 
 from miopy import backends
 from miopy.backends import cuda, host
+from miopy.dialects.mpsgraph import memory as mpsgraph_memory
 from miopy.dialects.tensorflow_cudnn import memory as tensorflow_memory
 
 EMULATED, REAL = "emulated", "cuda"
@@ -58,18 +59,24 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("backend", names, indirect=True)
 
 
+def forget_backends() -> None:
+    """Those of dialects that have one for the process."""
+    tensorflow_memory.backend.cache_clear()
+    mpsgraph_memory.backend.cache_clear()
+
+
 @pytest.fixture
 def backend(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """The backend that handles created in this test will use, and TensorFlow's ops, which have one
-    for the process."""
+    """The backend that handles created in this test will use, and TensorFlow's and
+    MPSGraph's operations, which have one for the process."""
     if request.param in (EMULATED, REAL):
         create = hostcuda.create if request.param == EMULATED else pinned.create
         monkeypatch.setattr(cuda, "create", create)
         monkeypatch.setattr(cuda, "why_missing", lambda: None)
     monkeypatch.setenv("MIOPY_BACKEND", "cuda" if request.param == EMULATED else request.param)
-    tensorflow_memory.backend.cache_clear()
+    forget_backends()
     yield request.param
-    tensorflow_memory.backend.cache_clear()
+    forget_backends()
 
 
 @pytest.fixture(autouse=True)

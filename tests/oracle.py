@@ -288,9 +288,7 @@ def forward(
         y = np.concatenate(outputs, axis=2)
     if network.sums:
         y = sum(outputs)
-    return Forward(
-        y, hy, cy, network, parameters, lengths, masks, steps, attention, recurrent_mask
-    )
+    return Forward(y, hy, cy, network, parameters, lengths, masks, steps, attention, recurrent_mask)
 
 
 def part_of(network: Network, layer: int, direction: int) -> slice:
@@ -324,7 +322,7 @@ def backward(
         result.dattention = np.zeros_like(run.attention)
     for layer in reversed(range(network.num_layers)):
         dy = result.dx
-        columns = network.layer_input_size(0) or network.hidden_size
+        columns = network.layer_input_size(0) or network.input_size
         if layer:
             columns = network.num_directions * width
         result.dx = np.zeros((*dy.shape[:2], columns))

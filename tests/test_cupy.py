@@ -15,6 +15,7 @@ from cases import BATCH_PADDED, PACKED, PADDED, Case
 from core_run import STORAGE, UNIT, CoreRun, values
 from device_run import DeviceRun
 from harness import assert_results, check, expected
+from mpsgraph_run import MpsgraphRun, problem
 from oracle import GATES
 from tensorflow_run import DTYPES, TensorflowRun, numbers_of, tensorflow_case
 
@@ -22,6 +23,7 @@ from miopy import miopen
 from miopy import tensorflow_cudnn as tc
 from miopy.backends import host
 from miopy.core.config import RNNConfig
+from miopy.dialects.mpsgraph import memory as mpsgraph_memory
 from miopy.dialects.tensorflow_cudnn import memory as tensorflow_memory
 from miopy.errors import BadParam
 
@@ -311,3 +313,16 @@ def test_tensorflows_ops_take_and_give_cupys_arrays(cupy, dtype):
     got = {name: numbers_of(cupy.asnumpy(array), dtype) for name, array in found.items()}
     assert isinstance(forward.output, cupy.ndarray)
     assert_results(case, got, {name: reference[name] for name in got})
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_mpsgraphs_operations_take_and_give_cupys_arrays(cupy, dtype):
+    mpsgraph_memory.backend.cache_clear()
+    run = MpsgraphRun(problem("LSTM", bidirectional=True, dtype=dtype), place=cupy.asarray)
+    h, c, z = results = run.forward()
+    gradients = run.gradients(results)
+    mpsgraph_memory.backend.cache_clear()
+    assert all(isinstance(array, cupy.ndarray) for array in (h, c, z, *gradients.values()))
+    run.assert_close("h", cupy.asnumpy(h), run.reference.run.y)
+    for name, gradient in run.expected_gradients().items():
+        run.assert_close(name, cupy.asnumpy(gradients[name]), gradient)

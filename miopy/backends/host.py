@@ -83,9 +83,7 @@ def has_own_kernels(layer: Layer) -> bool:
     """Whether the host's kernels run a layer; the stepwise composition runs every other."""
     config = layer.config
     reads_otherwise = (
-        layer.takes_products
-        or config.recurrent_mask
-        or config.initial_size != config.state_size
+        layer.takes_products or config.recurrent_mask or config.initial_size != config.state_size
     )
     return layer.projection is None and config.record.is_plain and not reads_otherwise
 

@@ -55,7 +55,7 @@ def columns(config: RNNConfig, base: int, direction: int) -> Matrix:
 
 
 def layer_input(layer: Layer, source: int) -> Matrix:
-    """What a layer reads in one direction: x, or of x or the output below its part."""
+    """What a layer reads in one direction: x, or its part of x or of the output below."""
     config = layer.config
     if layer.takes_products:
         source += layer.direction * config.num_gates * config.hidden_size * config.itemsize

@@ -30,7 +30,7 @@ static int through_gates(const device_calls *calls, const stepped_backward *p, i
     return rows && step.K ? multiply(calls, &step) : 0;
 }
 
-/* What has come through recurrent matrices, products (rows, S), times the mask of what these
+/* What has come through recurrent matrices, products (rows, S'), times the mask of what these
  * multiplied. */
 static int through_mask(const device_calls *calls, const stepped_layer *l, void *products,
                         int64_t rows)

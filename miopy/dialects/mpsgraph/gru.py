@@ -1,0 +1,137 @@
+"""GRU and its gradients. With * for products by element, and k = z:
+
+    z, r = activations of x[t] W' + (h[t-1] * mask) R' + bias
+    o = activation of x[t] W' + (h[t-1] * r * mask) R' + bias                     or, resetAfter,
+        activation of x[t] W' + ((h[t-1] * mask) R' + secondaryBias) * r + bias
+    h[t] = k * h[t-1] + (1 - k) * o                     flipZ exchanges k and 1 - k
+
+Arguments that both have, of float32, float16, bfloat16 or float64, all alike; D is 2 if the
+descriptor says bidirectional, else 1. Blocks of H rows are of the gates z, r, o, or with
+resetGateFirst r, z, o:
+
+source            (T, N, I), or without inputWeight (T, N, D * 3H): x[t] W' already
+recurrentWeight   (3H, H), or (2, 3H, H)
+inputWeight       (D * 3H, I)
+bias              (D * 3H,)
+initState         (N, D * H), the forward direction's units first; a 1 may be in front. None: zeros
+mask              anything that extends to (N, D * H). Inferred: Apple does not say its shape
+secondaryBias     (D * H,). Inferred: without resetAfter it is not read, and its gradient is 0
+descriptor        an MPSGraphGRUDescriptor
+
+Apple's shorter methods are the full one with the arguments that they do not have absent
+(Inferred). Results are new arrays.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .arrays import Array, Arrays, Operands, read_operands
+from .call import Call
+from .descriptors import MPSGraphGRUDescriptor, check_descriptor, core_names
+from .entry import entry
+from .kept import Kept
+from .memory import CallMemory, backend
+from .model import choose, model_of
+
+GRADIENTS = ("source", "recurrentWeight", "inputWeight", "bias", "initState", "secondaryBias")
+
+
+def _call(
+    arrays: Arrays,
+    descriptor: MPSGraphGRUDescriptor,
+    operands: Operands,
+    secondary: Array | None,
+) -> Call:
+    activations = (
+        descriptor.updateGateActivation,
+        descriptor.resetGateActivation,
+        descriptor.outputGateActivation,
+    )
+    usual = "gru" if descriptor.resetAfter else "reset_before_gru"
+    gates = "r z n" if descriptor.resetGateFirst else "z r n"
+    choice = choose(usual, f"general_{usual}", gates, core_names(activations), descriptor.flipZ)
+    memory = CallMemory(backend(), arrays.dtype, operands.sizes)
+    model = model_of(choice, descriptor, operands, arrays.dtype, secondary)
+    return Call(memory, model, operands, secondaryBias=secondary)
+
+
+@entry
+def GRU(
+    source: Any,
+    recurrentWeight: Any,
+    inputWeight: Any = None,
+    bias: Any = None,
+    initState: Any = None,
+    mask: Any = None,
+    secondaryBias: Any = None,
+    *,
+    descriptor: MPSGraphGRUDescriptor,
+    name: str | None = None,
+) -> list[Any]:
+    """[h], or of a descriptor with training [h, zState].
+
+    h is (T, N, D * H), zState (T, N, D * 3H): the gates after their activations, in the order of
+    the blocks. Inferred: Apple does not say what is in it.
+    """
+    given = locals()
+    check_descriptor(descriptor, MPSGraphGRUDescriptor)
+    arrays = Arrays(backend())
+    operands = read_operands(arrays, 3, descriptor.bidirectional, given)
+    vector = operands.sizes.output[2:]
+    secondary = arrays.read_optional("secondaryBias", secondaryBias, vector)
+    call = _call(arrays, descriptor, operands, secondary)
+    h, y = call.memory.new(operands.sizes.output)
+    if not descriptor.training:
+        call.forward(y, None)
+        return [h]
+    kept = Kept(call)
+    call.forward(y, kept.reserve)
+    return [h, kept.give_gates()]
+
+
+@entry
+def GRUGradients(
+    source: Any,
+    recurrentWeight: Any,
+    sourceGradient: Any,
+    zState: Any,
+    outputFwd: Any,
+    stateGradient: Any = None,
+    inputWeight: Any = None,
+    bias: Any = None,
+    initState: Any = None,
+    mask: Any = None,
+    secondaryBias: Any = None,
+    *,
+    descriptor: MPSGraphGRUDescriptor,
+    name: str | None = None,
+) -> list[Any]:
+    """The gradients of source, recurrentWeight, inputWeight, bias, initState and secondaryBias,
+    those of absent ones left out, in the shapes of what they are gradients of.
+
+    sourceGradient   of h, in its shape
+    zState, outputFwd   as GRU gave them: its second and first result. With resetAfter the product
+                     that r multiplies is made once more, for all steps at once
+    stateGradient    of the last h, in the shape of initState; of the reverse direction this is the
+                     one after step 0 (Inferred)
+
+    Other arguments must be what GRU got.
+    """
+    given = locals()
+    check_descriptor(descriptor, MPSGraphGRUDescriptor)
+    arrays = Arrays(backend())
+    operands = read_operands(arrays, 3, descriptor.bidirectional, given)
+    sizes = operands.sizes
+    dy = arrays.read_as("sourceGradient", sourceGradient, sizes.output)
+    z = arrays.read_as("zState", zState, sizes.pre_activations)
+    h = arrays.read_as("outputFwd", outputFwd, sizes.output)
+    dhy = arrays.read_optional("stateGradient", stateGradient, *sizes.states)
+    secondary = arrays.read_optional("secondaryBias", secondaryBias, sizes.output[2:])
+    call = _call(arrays, descriptor, operands, secondary)
+    kept = Kept(call)
+    kept.take_gates(z)
+    kept.take_outputs(h)
+    kept.take_products()
+    found = call.gradients(kept.reserve, dy, dhy, None)
+    return [found[name] for name in GRADIENTS if name in found]

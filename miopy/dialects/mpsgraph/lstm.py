@@ -1,0 +1,159 @@
+"""LSTM and its gradients. With * for products by element:
+
+    i, f, z, o = activations of x[t] W' + (h[t-1] * mask) R' + bias + peephole * c[t-1]
+    c[t] = f * c[t-1] + i * z        h[t] = o * activation(c[t])
+
+Arguments that both have, of float32, float16, bfloat16 or float64, all alike; D is 2 if the
+descriptor says bidirectional, else 1. Blocks of H rows are of the gates i, f, z, o, or with
+forgetGateLast i, z, f, o:
+
+source            (T, N, I), or without inputWeight (T, N, D * 4H): x[t] W' already
+recurrentWeight   (4H, H), or (2, 4H, H)
+inputWeight       (D * 4H, I)
+bias              (D * 4H,)
+initState, initCell   (N, D * H), the forward direction's units first; a 1 may be in front. None:
+                  zeros
+mask              anything that extends to (N, D * H). Inferred: Apple does not say its shape
+peephole          (4H,), or (2, 4H), or (8H,) as older headers have it. All four gates read the cell
+                  state before the step, the output gate too, as the equations say
+descriptor        an MPSGraphLSTMDescriptor
+
+Apple's shorter methods are the full one with the arguments that they do not have absent
+(Inferred). Results are new arrays.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .arrays import Array, Arrays, Operands, Shape, Sizes, read_operands
+from .call import Call
+from .descriptors import MPSGraphLSTMDescriptor, check_descriptor, core_names
+from .entry import entry
+from .kept import Kept
+from .memory import CallMemory, backend
+from .model import choose, model_of
+
+GRADIENTS = (
+    *("source", "recurrentWeight", "inputWeight", "bias", "peephole"),
+    *("initState", "initCell"),
+)
+
+
+def _call(
+    arrays: Arrays,
+    descriptor: MPSGraphLSTMDescriptor,
+    operands: Operands,
+    cell: Array | None,
+    peephole: Array | None,
+) -> Call:
+    activations = (
+        descriptor.inputGateActivation,
+        descriptor.forgetGateActivation,
+        descriptor.cellGateActivation,
+        descriptor.outputGateActivation,
+        descriptor.activation,
+    )
+    choice = choose(
+        "lstm" if peephole is None else None,
+        "general_lstm",
+        "i g f o" if descriptor.forgetGateLast else "i f g o",
+        core_names(activations),
+    )
+    memory = CallMemory(backend(), arrays.dtype, operands.sizes)
+    model = model_of(choice, descriptor, operands, arrays.dtype)
+    return Call(memory, model, operands, initCell=cell, peephole=peephole)
+
+
+def _peephole_shapes(sizes: Sizes) -> tuple[Shape, ...]:
+    if sizes.num_directions == 1:
+        return ((sizes.gate_rows,),)
+    return (2, sizes.gate_rows // 2), (sizes.gate_rows,)
+
+
+@entry
+def LSTM(
+    source: Any,
+    recurrentWeight: Any,
+    inputWeight: Any = None,
+    bias: Any = None,
+    initState: Any = None,
+    initCell: Any = None,
+    mask: Any = None,
+    peephole: Any = None,
+    *,
+    descriptor: MPSGraphLSTMDescriptor,
+    name: str | None = None,
+) -> list[Any]:
+    """[h], [h, c] of a descriptor with produceCell, or [h, c, zState] with training.
+
+    h and c are (T, N, D * H), zState (T, N, D * 4H): the gates after their activations, in the
+    order of the blocks, as Apple's equations have it.
+    """
+    given = locals()
+    check_descriptor(descriptor, MPSGraphLSTMDescriptor)
+    arrays = Arrays(backend())
+    operands = read_operands(arrays, 4, descriptor.bidirectional, given)
+    sizes = operands.sizes
+    cell = arrays.read_optional("initCell", initCell, *sizes.states)
+    vector = arrays.read_optional("peephole", peephole, *_peephole_shapes(sizes))
+    call = _call(arrays, descriptor, operands, cell, vector)
+    h, y = call.memory.new(sizes.output)
+    if not (descriptor.produceCell or descriptor.training):
+        call.forward(y, None)
+        return [h]
+    kept = Kept(call)
+    call.forward(y, kept.reserve)
+    return [h, kept.give_cells(), *([kept.give_gates()] if descriptor.training else [])]
+
+
+@entry
+def LSTMGradients(
+    source: Any,
+    recurrentWeight: Any,
+    sourceGradient: Any,
+    zState: Any,
+    cellOutputFwd: Any,
+    stateGradient: Any = None,
+    cellGradient: Any = None,
+    inputWeight: Any = None,
+    bias: Any = None,
+    initState: Any = None,
+    initCell: Any = None,
+    mask: Any = None,
+    peephole: Any = None,
+    *,
+    descriptor: MPSGraphLSTMDescriptor,
+    name: str | None = None,
+) -> list[Any]:
+    """The gradients of source, recurrentWeight, inputWeight, bias, peephole, initState and
+    initCell, those of absent ones left out, in the shapes of what they are gradients of.
+
+    sourceGradient   of h, in its shape
+    zState, cellOutputFwd   as LSTM gave them: its third and second result. Nothing is computed
+                     anew but h = o * activation(c)
+    stateGradient, cellGradient   of the last h and c, in the shapes of initState and initCell; of
+                     the reverse direction these are the ones after step 0 (Inferred)
+
+    Other arguments must be what LSTM got.
+    """
+    given = locals()
+    check_descriptor(descriptor, MPSGraphLSTMDescriptor)
+    arrays = Arrays(backend())
+    operands = read_operands(arrays, 4, descriptor.bidirectional, given)
+    sizes = operands.sizes
+    dy = arrays.read_as("sourceGradient", sourceGradient, sizes.output)
+    z = arrays.read_as("zState", zState, sizes.pre_activations)
+    c = arrays.read_as("cellOutputFwd", cellOutputFwd, sizes.output)
+    dhy = arrays.read_optional("stateGradient", stateGradient, *sizes.states)
+    dcy = arrays.read_optional("cellGradient", cellGradient, *sizes.states)
+    cell = arrays.read_optional("initCell", initCell, *sizes.states)
+    vector = arrays.read_optional("peephole", peephole, *_peephole_shapes(sizes))
+    call = _call(arrays, descriptor, operands, cell, vector)
+    kept = Kept(call)
+    kept.take_gates(z)
+    kept.take_cells(c)
+    kept.outputs_of(c, z)
+    kept.take_products()
+    found = call.gradients(kept.reserve, dy, dhy, dcy)
+    return [found[name] for name in GRADIENTS if name in found]
