@@ -20,7 +20,7 @@ from miopy.weights.parameters import BIAS, MATRIX, Key
 
 BOTH_WAYS = list(itertools.permutations(FORMATS, 2))
 # Formats whose arrays tell what they belong to, by their names and shapes.
-TELLING = ("canonical", "torch", "keras", "onnx", "onednn", "onednn_ldgoi")
+TELLING = ("canonical", "torch", "keras", "onnx", "mpsgraph", "onednn", "onednn_ldgoi")
 TOLD_APART = {"lstm", "peephole_lstm"}  # by arrays that other cells have not
 
 
@@ -181,6 +181,44 @@ def test_keras_becomes_cudnn_as_tensorflow_does_it(cell, order):
     flat = np.concatenate([*blocks(kernel), *blocks(recurrent), *first, *second])
     got, _ = convert(arrays, config, source="keras", target="tensorflow")
     np.testing.assert_array_equal(got["weights"], flat)
+
+
+@pytest.mark.parametrize("cell, order", [("lstm", [0, 1, 2, 3]), ("gru", [1, 0, 2])])
+def test_mpsgraph_is_torch_with_directions_one_after_the_other(cell, order):
+    config = RNNConfig(cell, 3, 4, num_layers=2, direction="concat")
+    arrays = random_arrays("torch", config)
+    arrays |= {name: np.zeros_like(a) for name, a in arrays.items() if "bias_hh" in name}
+    hidden = np.arange(4, dtype=np.float32)
+    if cell == "gru":  # the reset gate multiplies the product of the new memory, its bias included
+        arrays |= {name: np.r_[a[:8], hidden] for name, a in arrays.items() if "bias_hh" in name}
+    got, there = convert(arrays, config, source="torch", target="mpsgraph")
+    assert there.bias == ("merged" if cell == "gru" else "input")
+
+    def gates(name):
+        parts = np.split(arrays[name], len(order))
+        return np.concatenate([parts[gate] for gate in order])
+
+    for layer in range(2):
+        sides = [f"l{layer}", f"l{layer}_reverse"]
+        expected = {
+            "recurrentWeight": np.stack([gates(f"weight_hh_{side}") for side in sides]),
+            "inputWeight": np.concatenate([gates(f"weight_ih_{side}") for side in sides]),
+            "bias": np.concatenate([gates(f"bias_ih_{side}") for side in sides]),
+        }
+        if cell == "gru":
+            expected["secondaryBias"] = np.concatenate([hidden, hidden])
+        for name, array in expected.items():
+            np.testing.assert_array_equal(got[f"layer{layer}.{name}"], array)
+
+
+def test_mpsgraphs_arrays_have_no_axis_for_a_single_direction():
+    shapes = FORMATS["mpsgraph"].arrays.map(RNNConfig("gru", 3, 4, bias="merged")).shapes
+    assert shapes == {
+        "layer0.inputWeight": (12, 3),
+        "layer0.recurrentWeight": (12, 4),
+        "layer0.bias": (12,),
+        "layer0.secondaryBias": (4,),
+    }
 
 
 @pytest.mark.parametrize("cell, order", [("lstm", [0, 3, 1, 2]), ("gru", [1, 0, 2])])

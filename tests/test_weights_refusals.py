@@ -35,9 +35,12 @@ NO_SKIP = "`skip_input` must be False, {} multiplies x by a matrix in every laye
 @pytest.mark.parametrize(
     "target, config, words",
     [
-        *((name, PROJECTED, NO_PROJECTION) for name in ("miopen", "keras", "onnx", "jax")),
+        *(
+            (name, PROJECTED, NO_PROJECTION)
+            for name in ("miopen", "keras", "onnx", "mpsgraph", "jax")
+        ),
         *((name, CLIPPED, NO_CLIP) for name in ("miopen", "tensorflow", "torch", "onnx", "jax")),
-        *((name, SKIPPING, NO_SKIP) for name in ("torch", "keras", "onnx", "jax")),
+        *((name, SKIPPING, NO_SKIP) for name in ("torch", "keras", "onnx", "mpsgraph", "jax")),
         ("tensorflow_lists", SKIPPING, NO_SKIP),
         ("jax", GRU, "`cell` must be lstm for {}, got 'gru'"),
         ("jax", DOUBLE, "`dtype` must be float32 for {}, got 'float64'"),
@@ -223,6 +226,10 @@ def test_bfloat16_is_added_with_rounding_to_the_nearest(a, b, total):
         ("onnx", LSTM, {"input_forget": 1}, "`input_forget` must be 0: a forget gate tied to "),
         ("onnx", LSTM, {"activations": ["HardSigmoid", "Tanh", "Tanh"]}, "`activations` must be ["),
         ("onnx", LSTM, {"linear_before_reset": 1}, "`attributes` must be an attribute of ONNX "),
+        ("mpsgraph", GRU, {}, "`resetAfter` must be True, which is meant where nothing is said: "),
+        ("mpsgraph", GRU, {"resetAfter": True, "flipZ": True}, "`flipZ` must be False: an update "),
+        ("mpsgraph", LSTM, {"forgetGateLast": True}, "`forgetGateLast` must be False: gates in "),
+        ("mpsgraph", RNNConfig("tanh", 3, 4), {}, "`activation` must be 'tanh', which is meant "),
         ("miopen", LSTM, {"reset_after": True}, "that matters here: none does, got 'reset_after'"),
     ],
 )
@@ -239,6 +246,15 @@ def test_activations_may_be_listed_for_every_direction(direction):
     activations = ["Sigmoid", "Tanh", "Tanh"] * config.num_directions
     arrays = random_arrays("onnx", config)
     unpack("onnx", arrays, config, attributes={"activations": activations})
+
+
+@pytest.mark.parametrize("name", ["peephole", "mask"])
+def test_what_changes_an_operation_of_mpsgraph_is_refused(name):
+    config = replace(LSTM, bias="input")
+    arrays = random_arrays("mpsgraph", config) | {f"layer0.{name}": np.zeros(16, np.float32)}
+    for call in (lambda: unpack("mpsgraph", arrays, config), lambda: recognise("mpsgraph", arrays)):
+        start = f"`layer0.{name}` must not be among the arrays: "
+        assert refusal(NotSupported, call).startswith(start)
 
 
 def test_peepholes_are_refused():

@@ -3,9 +3,9 @@
     arrays, config = weights.convert(module.state_dict(), source="torch", target="miopen")
 
 Formats are names in `FORMATS`: the flat buffers miopen, cudnn, tensorflow and jax, and the named
-arrays of torch, keras, onnx, onednn, onednn_ldgoi, tensorflow_lists and canonical. What cannot be
-carried over without loss is refused with the reason. Elements keep all their bits; bfloat16 is
-uint16 here.
+arrays of torch, keras, onnx, mpsgraph, onednn, onednn_ldgoi, tensorflow_lists and canonical. What
+cannot be carried over without loss is refused with the reason. Elements keep all their bits;
+bfloat16 is uint16 here.
 
 `read` and `write` are files; `python -m miopy weights --help` does the same from a shell.
 """

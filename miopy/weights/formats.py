@@ -227,6 +227,17 @@ ONEDNN = {
     "onednn_ldgoi": ("oneDNN's ldgoi", _onednn("gate out in", "out in")),
 }
 
+# The arguments of an operation per layer. GRU has one recurrent bias, that of the new memory.
+MPSGRAPH = Named(
+    (
+        Block("layer{layer}.recurrentWeight", MATRIX, (RECURRENT,), "direction? (gate out) in"),
+        Block("layer{layer}.inputWeight", MATRIX, (INPUT,), "(direction gate out) in"),
+        Block("layer{layer}.bias", BIAS, (INPUT,), "(direction gate out)"),
+        Block("layer{layer}.secondaryBias", BIAS, (RECURRENT,), "(direction out)"),
+    ),
+    gates={"lstm": "i f g o", "gru": "z r n"},
+)
+
 OTHER_ACTIVATION = "no other format here has another activation"
 RESET_FIRST = "a reset gate that acts before the recurrent product is another function"
 
@@ -257,6 +268,24 @@ def _onnx_attributes() -> dict[str, dict[str, Attribute]]:
         "tanh": of_cell("Tanh"),
         "lstm": of_cell("Sigmoid", "Tanh", "Tanh", input_forget=tied),
         "gru": of_cell("Sigmoid", "Tanh", linear_before_reset=Attribute(1, 0, RESET_FIRST)),
+    }
+
+
+def _mpsgraph_attributes() -> dict[str, dict[str, Attribute]]:
+    """Properties of descriptors; those of activations are for the cells that have one."""
+    order = "gates in another order are not told apart by the shapes of arrays"
+    flipped = "an update gate that lets in what it should keep is another function"
+    return {
+        **{cell: {"activation": Attribute(cell, "relu", OTHER_ACTIVATION)} for cell in CELLS[:2]},
+        "lstm": {
+            "activation": Attribute("tanh", "tanh", OTHER_ACTIVATION),
+            "forgetGateLast": Attribute(False, False, order),
+        },
+        "gru": {
+            "resetAfter": Attribute(True, False, RESET_FIRST),
+            "resetGateFirst": Attribute(False, False, order),
+            "flipZ": Attribute(False, False, flipped),
+        },
     }
 
 
@@ -316,6 +345,18 @@ FORMATS = {
             ONNX,
             attributes=_onnx_attributes(),
             extras={"P": "peepholes let the gates see the cell state, which is another function"},
+        ),
+        Format(
+            "mpsgraph",
+            "MPSGraph",
+            MPSGRAPH,
+            biases=("input", "none"),
+            cell_biases={"gru": ("merged", "none")},
+            attributes=_mpsgraph_attributes(),
+            extras={
+                "peephole": "peepholes let the gates see the cell state, which is another function",
+                "mask": "it changes what the network computes, and is no parameter",
+            },
         ),
         Format(
             "jax",

@@ -5,8 +5,9 @@ and the axes inside, slowest first, those of one dimension in brackets:
 
     Block("weight_ih_l{layer}{direction}", MATRIX, (INPUT,), "(gate out) in")
 
-A coordinate that is not an axis must be in the name. Either way the answer is a `Map`; reading,
-writing and drawing a format need nothing else of it.
+A dimension with a question mark is there only where it is longer than 1. A coordinate that is not
+an axis must be in the name. Either way the answer is a `Map`; reading, writing and drawing a format
+need nothing else of it.
 """
 
 from __future__ import annotations
@@ -91,7 +92,7 @@ class Block:
     @property
     def dimensions(self) -> list[list[str]]:
         """The axes of each dimension: "(gate out) in" gives [[gate, out], [in]]."""
-        words = re.findall(r"\((.*?)\)|(\w+)", self.axes)
+        words = re.findall(r"\((.*?)\)|([\w?]+)", self.axes)
         return [(several or single).split() for several, single in words]
 
     def place(
@@ -116,7 +117,11 @@ class Block:
             strides[axis], step = step, step * lengths[axis]
         offset = sum(at * strides.get(axis, 0) for axis, at in positions.items())
         inner = tuple(strides[axis] for axis in ("out", "in")[: len(shape)])
-        outer = tuple(math.prod(lengths[axis] for axis in axes) for axes in self.dimensions)
+        outer = tuple(
+            math.prod(lengths[axis.rstrip("?")] for axis in axes)
+            for axes in self.dimensions
+            if not (axes[0].endswith("?") and lengths[axes[0].rstrip("?")] == 1)
+        )
         return outer, Parameter(offset, shape, inner)
 
 

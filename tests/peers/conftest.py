@@ -8,6 +8,7 @@ import onednn_library
 import pytest
 
 NEEDS = {
+    "test_mpsgraph_torch.py": ("torch",),
     "test_torch.py": ("torch",),
     "test_weights_torch.py": ("torch",),
     "test_weights_keras.py": ("keras", "torch"),
