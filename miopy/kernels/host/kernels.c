@@ -105,7 +105,10 @@ void recurrence_backward(pool *p, const backward_pass *pass, void *scratch)
 void gemm(pool *p, const gemm_call *call, void *scratch)
 {
     job j = {kernels_for(p, call->storage), call, scratch};
-    pool_run(p, call->M * call->N * call->K < WORTH_WAKING, run_gemm, &j);
+    if (call->M * call->N * call->K < WORTH_WAKING)
+        run_gemm(&j, (worker){p, 0, 1});
+    else
+        pool_run(p, 0, run_gemm, &j);
 }
 
 void column_sums(pool *p, int storage, int accumulate, void *sums, const void *a, int64_t M,

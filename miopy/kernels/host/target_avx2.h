@@ -1,5 +1,6 @@
 /* Compile what follows, up to the end of build.inc, for AVX2 with FMA; has_build() asks the
  * machine. */
+#define TARGET_AVX2
 #if defined(__clang__)
 #define POP_TARGET
 #pragma clang attribute push(__attribute__((target("avx2,fma"))), apply_to = function)

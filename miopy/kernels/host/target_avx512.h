@@ -1,4 +1,5 @@
 /* Compile what follows, up to the end of build.inc, for AVX-512; has_build() asks the machine. */
+#define TARGET_AVX512
 #if defined(__clang__)
 #define POP_TARGET
 #pragma clang attribute push( \

@@ -12,6 +12,9 @@
 
 #include "../half.h"
 #include <math.h>
+#if defined(TARGET_AVX512) || defined(TARGET_AVX2)
+#include <immintrin.h>
+#endif
 
 #if REAL_IS_DOUBLE
 typedef double scalar;
@@ -138,28 +141,67 @@ INLINE vech bf16_of_vec(vec value)
 
 #endif
 
-/* n of VL lanes, the rest zero or untouched. */
+/* Some of the lanes: which, and memory of just those; the others are zero or untouched. */
+#if defined(TARGET_AVX512)
+#if REAL_IS_DOUBLE
+typedef __mmask8 lanes;
+INLINE vec load_lanes(const scalar *p, lanes some) { return (vec)_mm512_maskz_loadu_pd(some, p); }
+INLINE void store_lanes(scalar *p, vec v, lanes some) { _mm512_mask_storeu_pd(p, some, (__m512d)v); }
+#else
+typedef __mmask16 lanes;
+INLINE vec load_lanes(const scalar *p, lanes some) { return (vec)_mm512_maskz_loadu_ps(some, p); }
+INLINE void store_lanes(scalar *p, vec v, lanes some) { _mm512_mask_storeu_ps(p, some, (__m512)v); }
+#endif
+INLINE lanes first_lanes(int64_t n) { return n >= VL ? (lanes)~0u : n > 0 ? (1u << n) - 1 : 0; }
+#elif defined(TARGET_AVX2)
+typedef veci lanes;
+#if REAL_IS_DOUBLE
+INLINE vec load_lanes(const scalar *p, lanes some) { return (vec)_mm256_maskload_pd(p, (__m256i)some); }
+INLINE void store_lanes(scalar *p, vec v, lanes some)
+{
+    _mm256_maskstore_pd(p, (__m256i)some, (__m256d)v);
+}
+INLINE lanes first_lanes(int64_t n) { return (veci){0, 1, 2, 3} < n - (veci){0}; }
+#else
+INLINE vec load_lanes(const scalar *p, lanes some) { return (vec)_mm256_maskload_ps(p, (__m256i)some); }
+INLINE void store_lanes(scalar *p, vec v, lanes some)
+{
+    _mm256_maskstore_ps(p, (__m256i)some, (__m256)v);
+}
+INLINE lanes first_lanes(int64_t n)
+{
+    return (veci){0, 1, 2, 3, 4, 5, 6, 7} < (integer)(n > VL ? VL : n) - (veci){0};
+}
+#endif
+#else
+typedef int lanes;
+INLINE lanes first_lanes(int64_t n) { return n > VL ? VL : n; }
+INLINE vec load_lanes(const scalar *p, lanes some)
+{
+    vec v = zero;
+    for (int l = 0; l < some; l++)
+        v[l] = p[l];
+    return v;
+}
+INLINE void store_lanes(scalar *p, vec v, lanes some)
+{
+    for (int l = 0; l < some; l++)
+        p[l] = v[l];
+}
+#endif
+
+/* The first n of VL lanes. */
 INLINE vec load_some(const scalar *p, int64_t n)
 {
-    if (n >= VL)
-        return load(p);
-    scalar lanes[VL]; /* compiles to a masked load where there is one */
-    for (int l = 0; l < VL; l++)
-        lanes[l] = l < (integer)n ? p[l] : 0;
-    return load(lanes);
+    return n >= VL ? load(p) : load_lanes(p, first_lanes(n));
 }
 
 INLINE void store_some(scalar *p, vec v, int64_t n)
 {
-    scalar lanes[VL];
-    if (n >= VL) {
+    if (n >= VL)
         store(p, v);
-        return;
-    }
-    store(lanes, v);
-    for (int l = 0; l < VL; l++)
-        if (l < (integer)n)
-            p[l] = lanes[l];
+    else
+        store_lanes(p, v, first_lanes(n));
 }
 
 #if !REAL_IS_DOUBLE
