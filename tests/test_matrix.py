@@ -13,7 +13,7 @@ from miopy.core.backend import Matrix
 
 # Largest difference from the double result, relative to the sum of the terms' magnitudes.
 BOUNDS = {"float64": 1e-14, "float32": 4e-6, "float16": 1e-3, "bfloat16": 8e-3}
-SIZES = (0, 1, 2, 3, 5, 17, 64, 65, 129, 800)
+SIZES = (0, 1, 2, 3, 4, 5, 8, 17, 64, 65, 129, 800)
 
 
 def stored(values: np.ndarray, dtype: str) -> np.ndarray:
@@ -30,8 +30,9 @@ def real(array: np.ndarray) -> np.ndarray:
     return array.astype(np.float64)
 
 
-def draw(shape: tuple[int, ...], dtype: str, seed: int = 0) -> np.ndarray:
-    return stored(np.random.default_rng(seed).uniform(-1, 1, shape), dtype)
+def draw(shape: tuple[int, ...], dtype: str, seed: int = 0, transposed: bool = False) -> np.ndarray:
+    values = np.random.default_rng(seed).uniform(-1, 1, shape[::-1] if transposed else shape)
+    return stored(values, dtype).T if transposed else stored(values, dtype)
 
 
 def matrix(array: np.ndarray, **options: object) -> Matrix:
@@ -49,13 +50,14 @@ def assert_close(got: np.ndarray, a: np.ndarray, b: np.ndarray, start: np.ndarra
 def shapes() -> list[tuple[int, int, int]]:
     """(M, N, K) where each size meets small and large ones in every place."""
     some = [triple for triple in itertools.product(SIZES, repeat=3) if np.prod(triple) < 3e6]
-    return [some[i] for i in np.random.default_rng(1).permutation(len(some))[:150]]
+    return [some[i] for i in np.random.default_rng(1).permutation(len(some))[:400]]
 
 
 @pytest.mark.parametrize("dtype", BOUNDS)
 def test_products_of_odd_shapes(host_device, dtype):
     for number, (M, N, K) in enumerate(shapes()):
-        a, b = draw((M, K), dtype, number), draw((K, N), dtype, number + 1)
+        a = draw((M, K), dtype, number, number // 2 % 2)
+        b = draw((K, N), dtype, number + 1, number // 4 % 2)
         c = draw((M, N), dtype, number + 2)
         start, accumulate = real(c), bool(number % 2)
         host_device.gemm(dtype, matrix(c), matrix(a), matrix(b), (M, N, K), accumulate=accumulate)
@@ -98,17 +100,21 @@ def test_products_with_chosen_rows(host_device, dtype, has_other, is_transposed)
         start = real(c)
 
 
-@pytest.mark.parametrize("shape", [(129, 65, 800), (17, 800, 129), (1, 800, 65), (800, 1, 65)])
+@pytest.mark.parametrize(
+    "shape", [(129, 65, 800), (17, 800, 129), (1, 8000, 65), (8000, 1, 65), (4, 7, 20000)]
+)
+@pytest.mark.parametrize("layout", ["NN", "NT", "TN", "TT"])
 @pytest.mark.parametrize("dtype", BOUNDS)
-def test_threads_do_not_change_a_bit(dtype, shape, monkeypatch):
+def test_threads_do_not_change_a_bit(dtype, layout, shape, monkeypatch):
     M, N, K = shape
-    a, b = draw((M, K), dtype, 1), draw((K, N), dtype, 2)
+    a, b = draw((M, K), dtype, 1, layout[0] == "T"), draw((K, N), dtype, 2, layout[1] == "T")
+    rows = draw((M, K), dtype, 1)
     results = set()
     for threads in "123":
         monkeypatch.setenv("MIOPY_NUM_THREADS", threads)
         device, c, sums = host.create(), draw((M, N), dtype, 3), draw((K,), dtype, 4)
         device.gemm(dtype, matrix(c), matrix(a), matrix(b), shape)
-        device.column_sums(dtype, sums.ctypes.data, matrix(a), M, K)
+        device.column_sums(dtype, sums.ctypes.data, matrix(rows), M, K)
         results.add(c.tobytes() + sums.tobytes())
     assert len(results) == 1
 
