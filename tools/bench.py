@@ -4,6 +4,7 @@
     python tools/bench.py --only H512 --budget 3
     python tools/bench.py --output benchmarks/results/mine
     python tools/bench.py --abi              what calls from C cost beside the work
+    python tools/bench.py --gemm             the matrix product alone, against NumPy's OpenBLAS
 
 Both sides of a row run in one process, in turn (A B A B ...), so that a slow phase of the machine
 hits them alike; the figures are medians. A row is timed only if the results of both sides agree.
@@ -145,12 +146,20 @@ def plot(records: list[dict], about: dict[str, object], path: Path) -> None:
 def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", default="", help="only shapes whose name contains this")
-    parser.add_argument("--budget", type=float, default=2.0, help="seconds per row (default 2)")
-    parser.add_argument("--output", type=Path, help="write PATH.json and PATH.png")
+    per_row = "seconds per row (default 2); of --gemm milliseconds per product"
+    parser.add_argument("--budget", type=float, default=2.0, help=per_row)
+    parser.add_argument("--output", type=Path, help="write PATH.json and PATH.png or .md")
     parser.add_argument("--abi", action="store_true", help="instead: what calls from C cost")
+    parser.add_argument("--gemm", action="store_true", help="instead: products against OpenBLAS")
     options = parser.parse_args(argv)
     if options.abi:
         return bench_abi.main()
+    if options.gemm:
+        import bench_gemm
+
+        about = machine()
+        del about["torch"]
+        return bench_gemm.main(about, options.budget / 1000, options.output)
     import torch
 
     os.environ["MIOPY_BACKEND"] = "host"

@@ -33,7 +33,8 @@ static int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
 /* As NumPy calls it: a product with one row or column is one of a matrix and a vector. */
 static void multiply(const blas *b, const gemm_call *g, int is_double)
 {
-    const int ta = g->a_column == 1 ? PLAIN : TRANSPOSED, tb = g->b_column == 1 ? PLAIN : TRANSPOSED;
+    const int ta = g->a_column == 1 ? PLAIN : TRANSPOSED,
+              tb = g->b_column == 1 ? PLAIN : TRANSPOSED;
     const int64_t lda = ta == PLAIN ? most(g->a_row, g->K) : g->a_column;
     const int64_t ldb = tb == PLAIN ? most(g->b_row, g->N) : g->b_column;
     if (g->N == 1 || g->M == 1) {

@@ -9,15 +9,13 @@ from __future__ import annotations
 import ctypes
 import itertools
 import json
+import math
 import os
-import platform
 import shlex
 import statistics
 import subprocess
 import tempfile
 from collections import defaultdict
-from collections.abc import Iterable
-from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -27,14 +25,15 @@ from rich.progress import track
 from rich.table import Table
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from miopy.backends._host import ffi, lib
-from miopy.backends.stepped import STORAGE
+from miopy.backends.host import STORAGE, ffi, lib
 
 SOURCE = Path(__file__).with_suffix(".c")
 KERNELS = SOURCE.parent.parent / "miopy/kernels/host"
-SIZES = (1, 2, 4, 16, 64, 250, 1024)
+SIZES = (1, 2, 3, 4, 8, 16, 64, 250, 1024)
 LAYOUTS = ("NN", "NT", "TN", "TT")  # whether a and b lie transposed
 ROUND_NS, MOST_ROUNDS = 50_000, 41
+MOST_WORK = 1 << 28  # multiply-adds
+LEVEL = 1.05  # what noise alone does not explain
 DTYPES = ("float32", "float64")
 FUNCTIONS = ("sgemm", "sgemv", "dgemm", "dgemv")
 
@@ -118,6 +117,78 @@ class Product:
         return float(np.median(ours)) / calls, float(np.median(ours / theirs))
 
 
-def grid() -> Iterable[tuple[tuple[int, int, int], str, str]]:
-    shapes = [shape for shape in itertools.product(SIZES, repeat=3) if np.prod(shape) <= 1 << 28]
-    return itertools.product(shapes, LAYOUTS, DTYPES)
+def measure(budget: float) -> list[dict[str, Any]]:
+    """One record per product; `budget` is seconds of each, at most."""
+    shapes = [
+        shape for shape in itertools.product(SIZES, repeat=3) if math.prod(shape) <= MOST_WORK
+    ]
+    records = []
+    with tempfile.TemporaryDirectory() as folder, threadpool_limits(1):
+        library, blas, pool = build(folder), numpy_blas(), lib.pool_create(1, 0)
+        cases = list(itertools.product(DTYPES, LAYOUTS, shapes))
+        for dtype, layout, shape in track(cases, "products", transient=True):
+            product = Product(shape, layout, dtype)
+            ns, ratio = product.compare(library, blas, pool, int(budget * 1e9))
+            M, N, K = shape
+            place = {"dtype": dtype, "layout": layout, "M": M, "N": N, "K": K}
+            records.append(place | {"ns": round(ns), "ratio": round(ratio, 3)})
+        lib.pool_destroy(pool)
+    return records
+
+
+def summary(records: list[dict[str, Any]]) -> list[list[str]]:
+    """Rows of a table: one per type, layout and amount of work."""
+    groups = defaultdict(list)
+    for record in records:
+        work = record["M"] * record["N"] * record["K"]
+        names = ("below 10^4", "10^4 to 10^6", "above 10^6")
+        size = names[(work >= 10**4) + (work >= 10**6)]
+        groups[record["dtype"], record["layout"], size].append(record)
+    rows = []
+    for (dtype, layout, size), group in groups.items():
+        ratios = [record["ratio"] for record in group]
+        worst = max(group, key=lambda record: record["ratio"])
+        shape = " x ".join(str(worst[name]) for name in "MNK")
+        slower = sum(ratio > LEVEL for ratio in ratios)
+        figures = [f"{statistics.geometric_mean(ratios):.2f}", f"{slower} of {len(group)}"]
+        rows.append([dtype, layout, size, *figures, f"{worst['ratio']:.2f}", shape])
+    return sorted(rows)
+
+
+HEADINGS = ("type", "layout", "M N K", "mean", f"above {LEVEL}", "worst", "at M x N x K")
+
+
+def markdown(rows: list[list[str]], about: dict[str, Any]) -> str:
+    machine = "; ".join(f"{name} {value}" for name, value in about.items())
+    lines = [
+        "# Matrix products: miopy's time / OpenBLAS's",
+        "",
+        "Written by `python tools/bench.py --gemm --output`: C calls, one thread each, in turn, by",
+        "the time their thread ran; medians of ratios, means are geometric. Below 1 miopy is",
+        "faster. Layouts tell whether a and b lie transposed (T) or not (N).",
+        "",
+        f"{machine}.",
+        "",
+        "| " + " | ".join(HEADINGS) + " |",
+        "|" + " --- |" * 3 + " --: |" * 3 + " --- |",
+    ]
+    return "\n".join([*lines, *("| " + " | ".join(row) + " |" for row in rows), ""])
+
+
+def main(about: dict[str, Any], budget: float, output: Path | None) -> int:
+    """Print the summary; write PATH.json with every product and PATH.md."""
+    about = about | {"load before": f"{os.getloadavg()[0]:.1f}", "threads": 1}
+    records = measure(budget)
+    about["load after"] = f"{os.getloadavg()[0]:.1f}"
+    rows = summary(records)
+    table = Table(*HEADINGS, title="miopy / OpenBLAS, one thread each")
+    for row in rows:
+        table.add_row(*row)
+    Console().print(table)
+    if output:
+        output.parent.mkdir(parents=True, exist_ok=True)
+        lines = ",\n".join(json.dumps(record) for record in records)
+        text = f'{{"machine": {json.dumps(about)}, "rows": [\n{lines}\n]}}\n'
+        output.with_suffix(".json").write_text(text)
+        output.with_suffix(".md").write_text(markdown(rows, about))
+    return 0

@@ -146,7 +146,10 @@ INLINE vech bf16_of_vec(vec value)
 #if REAL_IS_DOUBLE
 typedef __mmask8 lanes;
 INLINE vec load_lanes(const scalar *p, lanes some) { return (vec)_mm512_maskz_loadu_pd(some, p); }
-INLINE void store_lanes(scalar *p, vec v, lanes some) { _mm512_mask_storeu_pd(p, some, (__m512d)v); }
+INLINE void store_lanes(scalar *p, vec v, lanes some)
+{
+    _mm512_mask_storeu_pd(p, some, (__m512d)v);
+}
 #else
 typedef __mmask16 lanes;
 INLINE vec load_lanes(const scalar *p, lanes some) { return (vec)_mm512_maskz_loadu_ps(some, p); }
@@ -156,14 +159,20 @@ INLINE lanes first_lanes(int64_t n) { return n >= VL ? (lanes)~0u : n > 0 ? (1u 
 #elif defined(TARGET_AVX2)
 typedef veci lanes;
 #if REAL_IS_DOUBLE
-INLINE vec load_lanes(const scalar *p, lanes some) { return (vec)_mm256_maskload_pd(p, (__m256i)some); }
+INLINE vec load_lanes(const scalar *p, lanes some)
+{
+    return (vec)_mm256_maskload_pd(p, (__m256i)some);
+}
 INLINE void store_lanes(scalar *p, vec v, lanes some)
 {
     _mm256_maskstore_pd(p, (__m256i)some, (__m256d)v);
 }
 INLINE lanes first_lanes(int64_t n) { return (veci){0, 1, 2, 3} < n - (veci){0}; }
 #else
-INLINE vec load_lanes(const scalar *p, lanes some) { return (vec)_mm256_maskload_ps(p, (__m256i)some); }
+INLINE vec load_lanes(const scalar *p, lanes some)
+{
+    return (vec)_mm256_maskload_ps(p, (__m256i)some);
+}
 INLINE void store_lanes(scalar *p, vec v, lanes some)
 {
     _mm256_maskstore_ps(p, (__m256i)some, (__m256)v);
