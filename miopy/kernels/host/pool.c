@@ -1,14 +1,13 @@
 /* pool.c: a small worker pool made for latency. */
 #include "workers.h"
 #include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #define LINE 64
-#define SPINS 4000 /* then a waiting worker yields or sleeps */
+#define SPINS 4000 /* then a waiting worker sleeps */
 
 #if defined(__x86_64__)
 #define RELAX() __builtin_ia32_pause()
@@ -27,7 +26,7 @@ typedef struct {
 
 struct pool {
     _Alignas(LINE) _Atomic uint32_t job_number; /* bumped to start a job */
-    _Alignas(LINE) _Atomic int running;         /* threads not done yet */
+    _Alignas(LINE) _Atomic uint32_t running;    /* threads not done yet */
     _Alignas(LINE) _Atomic int arrived;         /* workers at the meeting */
     _Alignas(LINE) _Atomic uint32_t meetings;   /* meetings over */
     _Alignas(LINE) void (*job)(void *, worker);
@@ -35,10 +34,38 @@ struct pool {
     int size, build, started; /* workers wanted; threads alive */
     _Atomic int closing;
     pid_t process;          /* the process whose threads these are */
-    pthread_mutex_t asleep; /* guards the wake-up below */
-    pthread_cond_t wake;
+    _Atomic int sleepers;   /* workers asleep at a meeting or the end of a job */
+    pthread_mutex_t asleep; /* guards the wake-ups below */
+    pthread_cond_t wake, met;
     thread threads[];
 };
+
+/* Waits until *word is `value`, or with `leaves` until it is no longer. A worker whose partner lost
+ * its processor sleeps: woken, it gets a processor that is free, which by yielding it would not. */
+static void wait_for_word(pool *p, _Atomic uint32_t *word, uint32_t value, int leaves)
+{
+    for (int n = 0; n < SPINS; n++) {
+        if ((atomic_load_explicit(word, memory_order_acquire) == value) != leaves)
+            return;
+        RELAX();
+    }
+    pthread_mutex_lock(&p->asleep);
+    atomic_fetch_add(&p->sleepers, 1);
+    while ((atomic_load(word) == value) == leaves)
+        pthread_cond_wait(&p->met, &p->asleep);
+    atomic_fetch_sub(&p->sleepers, 1);
+    pthread_mutex_unlock(&p->asleep);
+}
+
+/* After a change of a word that workers wait for; it and `sleepers` change in one order. */
+static void wake_waiting(pool *p)
+{
+    if (!atomic_load(&p->sleepers))
+        return;
+    pthread_mutex_lock(&p->asleep);
+    pthread_cond_broadcast(&p->met);
+    pthread_mutex_unlock(&p->asleep);
+}
 
 static void wait_for_job(pool *p, uint32_t seen)
 {
@@ -62,7 +89,8 @@ static void *serve(void *arg)
         if (atomic_load(&p->closing))
             return 0;
         p->job(p->arg, (worker){p, own->rank, p->started + 1});
-        atomic_fetch_sub_explicit(&p->running, 1, memory_order_release);
+        if (atomic_fetch_sub(&p->running, 1) == 1)
+            wake_waiting(p);
     }
 }
 
@@ -83,6 +111,8 @@ static void begin_process(pool *p)
     atomic_store(&p->arrived, 0);
     pthread_mutex_init(&p->asleep, 0);
     pthread_cond_init(&p->wake, 0);
+    pthread_cond_init(&p->met, 0);
+    atomic_store(&p->sleepers, 0);
 }
 
 static void start_threads(pool *p)
@@ -117,6 +147,7 @@ void pool_destroy(pool *p)
         for (int i = 0; i < p->started; i++)
             pthread_join(p->threads[i].id, 0);
         pthread_cond_destroy(&p->wake);
+        pthread_cond_destroy(&p->met);
         pthread_mutex_destroy(&p->asleep);
     }
     free(p);
@@ -140,11 +171,7 @@ void pool_run(pool *p, int alone, void (*job)(void *, worker), void *arg)
     if (p->started)
         publish_job(p);
     job(arg, (worker){p, 0, p->started + 1});
-    for (int n = 0; atomic_load_explicit(&p->running, memory_order_acquire);)
-        if (++n < SPINS)
-            RELAX();
-        else
-            sched_yield();
+    wait_for_word(p, &p->running, 0, 0);
 }
 
 void meet(worker w)
@@ -155,12 +182,9 @@ void meet(worker w)
     const uint32_t before = atomic_load_explicit(&p->meetings, memory_order_relaxed);
     if (atomic_fetch_add_explicit(&p->arrived, 1, memory_order_acq_rel) == w.threads - 1) {
         atomic_store_explicit(&p->arrived, 0, memory_order_relaxed);
-        atomic_store_explicit(&p->meetings, before + 1, memory_order_release);
+        atomic_store(&p->meetings, before + 1);
+        wake_waiting(p);
         return;
     }
-    for (int n = 0; atomic_load_explicit(&p->meetings, memory_order_acquire) == before;)
-        if (++n < SPINS)
-            RELAX();
-        else
-            sched_yield(); /* a partner was preempted: let it have this core */
+    wait_for_word(p, &p->meetings, before, 1);
 }
