@@ -33,25 +33,26 @@ static int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
 /* As NumPy calls it: a product with one row or column is one of a matrix and a vector. */
 static void multiply(const blas *b, const gemm_call *g, int is_double)
 {
-    const int ta = g->a_column == 1 ? PLAIN : TRANSPOSED,
-              tb = g->b_column == 1 ? PLAIN : TRANSPOSED;
-    const int64_t lda = ta == PLAIN ? most(g->a_row, g->K) : g->a_column;
-    const int64_t ldb = tb == PLAIN ? most(g->b_row, g->N) : g->b_column;
+    const int ta = g->a.along == 1 ? PLAIN : TRANSPOSED, tb = g->b.across == 1 ? PLAIN : TRANSPOSED;
+    const int64_t lda = ta == PLAIN ? most(g->a.across, g->K) : g->a.along;
+    const int64_t ldb = tb == PLAIN ? most(g->b.along, g->N) : g->b.across;
     if (g->N == 1 || g->M == 1) {
         const int of_a = g->N == 1, transposed = of_a ? ta == TRANSPOSED : tb == PLAIN;
         const int64_t rows = of_a ? g->M : g->N, ld = of_a ? lda : ldb;
         const int64_t m = transposed ? g->K : rows, n = transposed ? rows : g->K;
-        const void *matrix = of_a ? g->a : g->b, *vector = of_a ? g->b : g->a;
-        const int64_t step = of_a ? g->b_row : g->a_column, c_step = of_a ? g->c_row : 1;
+        const void *matrix = of_a ? g->a.at : g->b.at, *vector = of_a ? g->b.at : g->a.at;
+        const int64_t step = of_a ? g->b.along : g->a.along, c_step = of_a ? g->c_row : 1;
         const int kind = transposed ? TRANSPOSED : PLAIN;
         if (is_double)
             b->dgemv(ROW_MAJOR, kind, m, n, 1, matrix, ld, vector, step, 0, g->c, c_step);
         else
             b->sgemv(ROW_MAJOR, kind, m, n, 1, matrix, ld, vector, step, 0, g->c, c_step);
     } else if (is_double) {
-        b->dgemm(ROW_MAJOR, ta, tb, g->M, g->N, g->K, 1, g->a, lda, g->b, ldb, 0, g->c, g->c_row);
+        b->dgemm(ROW_MAJOR, ta, tb, g->M, g->N, g->K, 1, g->a.at, lda, g->b.at, ldb, 0, g->c,
+                 g->c_row);
     } else {
-        b->sgemm(ROW_MAJOR, ta, tb, g->M, g->N, g->K, 1, g->a, lda, g->b, ldb, 0, g->c, g->c_row);
+        b->sgemm(ROW_MAJOR, ta, tb, g->M, g->N, g->K, 1, g->a.at, lda, g->b.at, ldb, 0, g->c,
+                 g->c_row);
     }
 }
 

@@ -83,13 +83,10 @@ class Product:
         self.call = ffi.new("gemm_call *")
         self.call.storage = self.call.c_storage = STORAGE[dtype]
         self.call.M, self.call.N, self.call.K = shape
-        for name in "abc":
-            array = getattr(self, name)
-            row, column = (stride // array.itemsize for stride in array.strides)
-            setattr(self.call, name, ffi.cast("void *", array.ctypes.data))
-            setattr(self.call, f"{name}_row", row)
-            if name != "c":
-                setattr(self.call, f"{name}_column", column)
+        self.call.c, self.call.c_row = ffi.cast("void *", self.c.ctypes.data), N
+        for operand, array in ((self.call.a, self.a), (self.call.b, self.b.T)):
+            operand.at = ffi.cast("void *", array.ctypes.data)
+            operand.across, operand.along = (step // array.itemsize for step in array.strides)
 
     def compare(self, library: Any, blas: Blas, pool: Any, budget_ns: int) -> tuple[float, float]:
         """Nanoseconds of ours, and the median of the ratio of ours to theirs."""
