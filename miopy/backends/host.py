@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -88,6 +89,43 @@ def has_own_kernels(layer: Layer) -> bool:
     return layer.projection is None and config.record.is_plain and not reads_otherwise
 
 
+def _pointer(address: int | None) -> Any:
+    return ffi.cast(VOID, address or 0)
+
+
+def _indices(array: np.ndarray[Any, Any] | None) -> Any:
+    if array is None:
+        return ffi.NULL
+    return ffi.cast("int64_t *", array.ctypes.data)
+
+
+@lru_cache(maxsize=256)
+def _layer(layer: Layer) -> Any:
+    """A layer as the kernels take it. Remembered: what runs once runs again from the same place."""
+    config, sequence, target = layer.config, layer.sequence, ffi.new("rnn_layer *")
+    target.cell = CELL_NUMBER[config.cell]
+    target.storage = STORAGE[config.dtype]
+    target.reverse = layer.reverse
+    target.steps, target.rows, target.batch = sequence.steps, sequence.rows, sequence.batch
+    target.input_size, target.hidden_size = layer.input_size, config.hidden_size
+    target.batch_sizes = _indices(sequence.batch_sizes_array)
+    target.offsets = _indices(sequence.offsets)
+    target.order = _indices(sequence.order_array)
+    if layer.input is not None:
+        target.input = _pointer(layer.input.address)
+        target.input_out, target.input_in = layer.input.row, layer.input.column
+    target.recurrent = _pointer(layer.recurrent.address)
+    target.recurrent_out, target.recurrent_in = layer.recurrent.row, layer.recurrent.column
+    target.input_bias = list(map(_pointer, layer.input_biases))
+    target.recurrent_bias = list(map(_pointer, layer.recurrent_biases))
+    for gate, position in enumerate(layer.position):
+        target.position[gate] = position
+    target.idle_keeps_state = config.idle_keeps_state
+    for number, value in enumerate(config.scalars):
+        target.scalars[number] = value
+    return target
+
+
 class HostBackend:
     """One pool of threads and one block of scratch; calls on it run one after the other."""
 
@@ -141,37 +179,6 @@ class HostBackend:
         except MemoryError:
             raise OutOfMemory("array", f"of shape {shape} cannot be allocated") from None
 
-    def _pointer(self, address: int | None) -> Any:
-        return ffi.cast(VOID, address or 0)
-
-    def _indices(self, array: np.ndarray[Any, Any] | None) -> Any:
-        if array is None:
-            return ffi.NULL
-        return ffi.cast("int64_t *", array.ctypes.data)
-
-    def _fill_layer(self, target: Any, layer: Layer) -> None:
-        config, sequence = layer.config, layer.sequence
-        target.cell = CELL_NUMBER[config.cell]
-        target.storage = STORAGE[config.dtype]
-        target.reverse = layer.reverse
-        target.steps, target.rows, target.batch = sequence.steps, sequence.rows, sequence.batch
-        target.input_size, target.hidden_size = layer.input_size, config.hidden_size
-        target.batch_sizes = self._indices(sequence.batch_sizes_array)
-        target.offsets = self._indices(sequence.offsets)
-        target.order = self._indices(sequence.order_array)
-        if layer.input is not None:
-            target.input = self._pointer(layer.input.address)
-            target.input_out, target.input_in = layer.input.row, layer.input.column
-        target.recurrent = self._pointer(layer.recurrent.address)
-        target.recurrent_out, target.recurrent_in = layer.recurrent.row, layer.recurrent.column
-        target.input_bias = list(map(self._pointer, layer.input_biases))
-        target.recurrent_bias = list(map(self._pointer, layer.recurrent_biases))
-        for gate, position in enumerate(layer.position):
-            target.position[gate] = position
-        target.idle_keeps_state = config.idle_keeps_state
-        for number, value in enumerate(config.scalars):
-            target.scalars[number] = value
-
     def recurrence_forward(self, layer: Layer, **tensors: Any) -> None:
         if has_own_kernels(layer):
             self._forward(layer, **tensors)
@@ -202,14 +209,14 @@ class HostBackend:
         **unused: None,
     ) -> None:
         call = ffi.new("forward_pass *")
-        self._fill_layer(call.layer, layer)
-        call.x, call.x_row = self._pointer(x.address), x.row
-        call.hx, call.cx = self._pointer(hx), self._pointer(cx)
-        call.output, call.output_row = self._pointer(output.address), output.row
+        call.layer = _layer(layer)[0]
+        call.x, call.x_row = _pointer(x.address), x.row
+        call.hx, call.cx = _pointer(hx), _pointer(cx)
+        call.output, call.output_row = _pointer(output.address), output.row
         if y is not None:
-            call.y, call.y_row = self._pointer(y.address), y.row
-        call.hy, call.cy = self._pointer(hy), self._pointer(cy)
-        call.cells, call.saved = self._pointer(cells), self._pointer(saved)
+            call.y, call.y_row = _pointer(y.address), y.row
+        call.hy, call.cy = _pointer(hy), _pointer(cy)
+        call.cells, call.saved = _pointer(cells), _pointer(saved)
         self._run(lib.recurrence_forward, lib.forward_scratch, call)
 
     def _backward(
@@ -232,17 +239,17 @@ class HostBackend:
         **unused: None,
     ) -> None:
         call = ffi.new("backward_pass *")
-        self._fill_layer(call.layer, layer)
-        call.dy, call.dy_row = self._pointer(dy.address), dy.row
+        call.layer = _layer(layer)[0]
+        call.dy, call.dy_row = _pointer(dy.address), dy.row
         if mask is not None:
             call.mask = ffi.cast("uint8_t *", mask.address)
             call.mask_row, call.scale = mask.row, scale
-        call.hx, call.cx = self._pointer(hx), self._pointer(cx)
-        call.output, call.output_row = self._pointer(output.address), output.row
-        call.cells, call.saved = self._pointer(cells), self._pointer(saved)
-        call.dhy, call.dcy = self._pointer(dhy), self._pointer(dcy)
-        call.dhx, call.dcx = self._pointer(dhx), self._pointer(dcx)
-        call.dgates, call.dgates_row = self._pointer(dgates.address), dgates.row
+        call.hx, call.cx = _pointer(hx), _pointer(cx)
+        call.output, call.output_row = _pointer(output.address), output.row
+        call.cells, call.saved = _pointer(cells), _pointer(saved)
+        call.dhy, call.dcy = _pointer(dhy), _pointer(dcy)
+        call.dhx, call.dcx = _pointer(dhx), _pointer(dcx)
+        call.dgates, call.dgates_row = _pointer(dgates.address), dgates.row
         self._run(lib.recurrence_backward, lib.backward_scratch, call)
 
     def gemm(
@@ -259,7 +266,7 @@ class HostBackend:
         call.storage = call.c_storage = STORAGE[dtype]
         call.accumulate = accumulate
         call.K = shape[2]
-        call.c = self._pointer(c.address)
+        call.c = _pointer(c.address)
         if c.column == 1:
             left, right = call.a, call.b
             call.M, call.N, call.c_row = shape[0], shape[1], c.row
@@ -271,14 +278,14 @@ class HostBackend:
         self._run(lib.gemm, lib.gemm_scratch, call)
 
     def _fill_operand(self, target: Any, matrix: Matrix, across: int, along: int) -> None:
-        target.at, target.other = self._pointer(matrix.address), self._pointer(matrix.other)
+        target.at, target.other = _pointer(matrix.address), _pointer(matrix.other)
         target.across, target.along, target.other_along = across, along, matrix.other_row
-        target.index = self._indices(matrix.index)
+        target.index = _indices(matrix.index)
 
     def _run(self, function: Any, scratch_of: Any, call: Any) -> None:
         with self._lock:
             scratch = self._scratch.address(scratch_of(self._pool, call))
-            function(self._pool, call, self._pointer(scratch))
+            function(self._pool, call, _pointer(scratch))
 
     def column_sums(
         self,
@@ -290,7 +297,7 @@ class HostBackend:
         *,
         accumulate: bool = False,
     ) -> None:
-        to, source = self._pointer(sums), self._pointer(a.address)
+        to, source = _pointer(sums), _pointer(a.address)
         kind = STORAGE[dtype], accumulate
         with self._lock:
             lib.column_sums(self._pool, *kind, to, source, rows, columns, a.row)
@@ -298,24 +305,24 @@ class HostBackend:
     def plane_sums(
         self, dtype: str, out: Matrix, a: Matrix, rows: int, columns: int, planes: list[int]
     ) -> None:
-        to, source = self._pointer(out.address), self._pointer(a.address)
+        to, source = _pointer(out.address), _pointer(a.address)
         shape = rows, columns, planes, len(planes)
         with self._lock:
             lib.plane_sums(self._pool, STORAGE[dtype], to, out.row, source, a.row, *shape)
 
     def gather_rows(self, to: int, source: int, index: Any, nbytes: int) -> None:
-        arguments = self._pointer(to), self._pointer(source), self._indices(index)
+        arguments = _pointer(to), _pointer(source), _indices(index)
         lib.gather_rows(*arguments, len(index), nbytes)
 
     def scatter_rows(self, to: int, source: int, index: Any, nbytes: int) -> None:
-        arguments = self._pointer(to), self._pointer(source), self._indices(index)
+        arguments = _pointer(to), _pointer(source), _indices(index)
         lib.scatter_rows(*arguments, len(index), nbytes)
 
     def fill(self, to: int, item: bytes, count: int) -> None:
-        lib.fill_items(self._pointer(to), item, count, len(item))
+        lib.fill_items(_pointer(to), item, count, len(item))
 
     def copy(self, to: int, source: int, nbytes: int) -> None:
-        lib.copy_bytes(self._pointer(to), self._pointer(source), nbytes)
+        lib.copy_bytes(_pointer(to), _pointer(source), nbytes)
 
     initialize_dropout_states = staticmethod(host_elementwise.initialize_dropout_states)
     dropout_states_nbytes = staticmethod(host_elementwise.dropout_states_nbytes)

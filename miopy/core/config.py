@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from functools import cached_property, lru_cache
 from struct import pack
 
 from ..errors import BadParam
@@ -137,6 +138,13 @@ class RNNConfig:
         self._check_topology()
         self._check_numbers()
 
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash(tuple(getattr(self, field.name) for field in fields(self)))
+
     def _check_topology(self) -> None:
         if self.skip_input and self.input_size != self.hidden_size:
             raise BadParam("input_size", "must equal hidden_size with skip_input", self.input_size)
@@ -181,24 +189,24 @@ class RNNConfig:
         if self.flips_update and "flip" not in dict(self.record.scalars):
             raise BadParam("flips_update", f"must be False for {self.cell}", True)
 
-    @property
+    @cached_property
     def num_directions(self) -> int:
         return 2 if self.direction in (CONCAT, SUM) else 1
 
-    @property
+    @cached_property
     def record(self) -> Cell:
         return CELLS[self.cell]
 
-    @property
+    @cached_property
     def num_gates(self) -> int:
         return len(self.record.gates)
 
-    @property
+    @cached_property
     def state_size(self) -> int:
         """Units of h: P with a projection, else H."""
         return self.projection_size or self.hidden_size
 
-    @property
+    @cached_property
     def initial_size(self) -> int:
         """Features of hx, and columns of the recurrent matrices."""
         return self.recurrent_size or self.state_size
@@ -208,12 +216,12 @@ class RNNConfig:
         """Whether a step has a second product, with (H,) per row: a projection, or a late gate."""
         return bool(self.projection_size) or self.record.late is not None
 
-    @property
+    @cached_property
     def output_size(self) -> int:
         """Features of y: those of h, of both directions if they are not added."""
         return self.state_size if self.direction == SUM else self.layer_output_size
 
-    @property
+    @cached_property
     def layer_output_size(self) -> int:
         """Features of what a layer puts out, its directions side by side: D * P or D * H."""
         return self.num_directions * self.state_size
@@ -223,7 +231,7 @@ class RNNConfig:
         """The roles of matrices."""
         return (INPUT, RECURRENT, PROJECTION) if self.projection_size else (INPUT, RECURRENT)
 
-    @property
+    @cached_property
     def scalars(self) -> tuple[float, ...]:
         """The numbers that the cell's math takes, in the record's order."""
         given: dict[str, float] = {}
@@ -241,11 +249,11 @@ class RNNConfig:
         others = [given.get(name, default) for name, default in self.record.scalars]
         return (*activations, *others)
 
-    @property
+    @cached_property
     def itemsize(self) -> int:
         return DTYPES[self.dtype].itemsize
 
-    @property
+    @cached_property
     def real_itemsize(self) -> int:
         return DTYPES[self.dtype].real_itemsize
 
@@ -268,3 +276,7 @@ class RNNConfig:
         if self.bias == "merged" and role == RECURRENT:
             return tuple(gate for gate in gates if self.record.input_plane(gate) != gate)
         return tuple(gates)
+
+
+# The same object for the same description, which then is checked and worked out but once.
+remembered_config = lru_cache(maxsize=256)(RNNConfig)

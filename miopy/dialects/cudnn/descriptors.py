@@ -18,7 +18,7 @@ from typing import ClassVar
 
 from ...calls.arguments import check_enum, check_integer, check_positive
 from ...core import cells
-from ...core.config import CONCAT, LEFT_TO_RIGHT, Clip, RNNConfig
+from ...core.config import CONCAT, LEFT_TO_RIGHT, Clip, RNNConfig, remembered_config
 from ...errors import BadParam, NotSupported
 from .dropout import DropoutDescriptor
 from .entry import check_set, entry
@@ -130,7 +130,7 @@ class RNNDescriptor:
         if self.dropout is not None and not self.dropout.alive:
             raise BadParam("rnnDesc", "must have a live dropout descriptor")
         rate = self.dropout.dropout if self.dropout else 0
-        return RNNConfig(
+        return remembered_config(
             cell=CELLS[self.mode],
             input_size=input_size,
             hidden_size=self.hidden_size,

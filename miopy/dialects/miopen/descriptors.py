@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from ...calls.arguments import check_enum, check_integer
 from ...core import cells
-from ...core.config import CONCAT, LEFT_TO_RIGHT, RNNConfig
+from ...core.config import CONCAT, LEFT_TO_RIGHT, RNNConfig, remembered_config
 from ...errors import BadParam
 from .dropout import DropoutDescriptor
 from .entry import entry
@@ -95,7 +95,7 @@ class RNNDescriptor:
         return self._config(self.hidden_size if self.skip_input else input_size, False)
 
     def _config(self, input_size: int, dropout: bool) -> RNNConfig:
-        return RNNConfig(
+        return remembered_config(
             cell=CELLS[self.mode],
             input_size=input_size,
             hidden_size=self.hidden_size,

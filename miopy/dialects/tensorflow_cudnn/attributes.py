@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ...core.config import CONCAT, DTYPES, LEFT_TO_RIGHT, RNNConfig
+from ...core.config import CONCAT, DTYPES, LEFT_TO_RIGHT, RNNConfig, remembered_config
 from ...errors import BadParam
 from .entry import InvalidArgumentError, InvalidTypeError
 
@@ -55,7 +55,7 @@ class Attributes:
             raise BadParam("num_proj", "must be 0 but for lstm", self.num_proj)
         if self.num_proj > num_units:
             raise BadParam("num_proj", f"must not exceed num_units, {num_units}", self.num_proj)
-        return RNNConfig(
+        return remembered_config(
             cell=self.cell,
             input_size=input_size,
             hidden_size=num_units,
