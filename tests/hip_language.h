@@ -6,7 +6,12 @@
 #define __global__ __attribute__((global))
 #define __device__ __attribute__((device))
 #define __forceinline__ inline __attribute__((always_inline))
-#define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))
+#define FIRST_OF(threads, ...) threads
+#define __launch_bounds__(...) \
+    __attribute__((amdgpu_flat_work_group_size(1, FIRST_OF(__VA_ARGS__, 0))))
+
+#define __align__(nbytes) __attribute__((aligned(nbytes)))
+#define __shared__ __attribute__((shared))
 
 struct grid_index {
     unsigned int x;
@@ -23,3 +28,15 @@ STAND_IN float tanhf(float x) { return 1 - 2 / (expf(x + x) + 1); }
 STAND_IN float rintf(float x) { return __builtin_rintf(x); }
 STAND_IN double exp(double x) { return expf((float)x); }
 STAND_IN double tanh(double x) { return 1 - 2 / (exp(x + x) + 1); }
+STAND_IN void __syncthreads(void)
+{
+    __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
+    __builtin_amdgcn_s_barrier();
+    __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
+}
+STAND_IN float __shfl_xor(float x, int bits)
+{
+    const int lane = __builtin_amdgcn_workitem_id_x(), from = (lane ^ bits) << 2;
+    return __builtin_bit_cast(float,
+                              __builtin_amdgcn_ds_bpermute(from, __builtin_bit_cast(int, x)));
+}

@@ -198,11 +198,11 @@ def test_scratch_comes_from_the_callers_allocator_and_goes_back(device, emulated
     caller = Allocator()
     emulated.set_allocator(caller.allocate, caller.free, "context")
     CoreRun(emulated, CONFIG, STEPS).results()
-    assert len(caller.blocks) == 3  # scratch, and an index array for each direction
+    assert len(caller.blocks) == 4  # scratch, and index arrays: of each direction, and of the steps
     assert not device.synchronized
     emulated.set_allocator(None, None, None)
     assert not caller.blocks
-    assert device.synchronized == [0, 0, 0]  # what is given back is no longer in use
+    assert device.synchronized == [0] * 4  # what is given back is no longer in use
 
 
 def test_index_arrays_are_in_memory_of_the_caller_while_they_are_needed(device, emulated):

@@ -22,6 +22,7 @@ from tensorflow_run import DTYPES, TensorflowRun, numbers_of, tensorflow_case
 from miopy import miopen
 from miopy import tensorflow_cudnn as tc
 from miopy.backends import host
+from miopy.core.algorithm import PERSISTENT, STEPWISE, VARIABLE
 from miopy.core.config import RNNConfig
 from miopy.dialects.mpsgraph import memory as mpsgraph_memory
 from miopy.dialects.tensorflow_cudnn import memory as tensorflow_memory
@@ -107,6 +108,23 @@ def results(run: DeviceRun) -> dict[str, np.ndarray]:
 def test_arrays_of_cupy_are_arguments(mode, layout, dtype):
     lengths = (2, 0, 5, 5) if layout == BATCH_PADDED else (5, 5, 2)
     check(Case(mode, lengths, 3, 17, 2, 2, layout=layout, dtype=dtype), DeviceRun)
+
+
+@pytest.mark.parametrize("algorithm", [STEPWISE, PERSISTENT])
+@pytest.mark.parametrize(
+    "case",
+    [
+        Case("lstm", (60,) * 33, 64, 208, dtype="float16"),
+        Case("gru", tuple(range(40, 0, -1)), 16, 256, 1, 2, dtype="float16"),
+        Case("tanh", (30,) * 5, 16, 432, dtype="float16"),
+        Case("lstm", (60, 60, 59, 7), 33, 80, 2, 2),
+        Case("relu", (5,) * 3000, 8, 24),
+    ],
+    ids=lambda case: f"{case.mode} {case.dtype} H{case.hidden_size}",
+)
+def test_both_algorithms_agree_with_the_reference(monkeypatch, case, algorithm):
+    monkeypatch.setenv(VARIABLE, algorithm)
+    check(case, DeviceRun)
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ MAY_IMPORT = {
     "layouts": ("core.layout",),
     "backends": (
         "errors",
+        "core.algorithm",
         "core.backend",
         "core.cells",
         "core.codes",
@@ -51,8 +52,8 @@ COMMANDS_MAY_USE = {"numpy", "rich"}
 # A module of the core imports only modules before it.
 CORE_ORDER = (
     *("cells", "space", "strided", "sequence", "dlpack", "memory", "config", "layout", "codes"),
-    *("backend", "placement", "plan", "forward", "backward_data", "backward_weights"),
-    *("quantized", "quantized_forward"),
+    *("algorithm", "backend", "placement", "plan", "forward", "backward_data"),
+    *("backward_weights", "quantized", "quantized_forward"),
 )
 
 MAX_FILE_LINES = 400
@@ -72,7 +73,7 @@ MODULES = {
 SOURCES = sorted(
     path
     for folder in ("miopy", "tests", "tools", "examples", "include")
-    for pattern in ("*.py", "*.h", "*.c", "*.cpp", "*.inc")
+    for pattern in ("*.py", "*.h", "*.c", "*.cpp", "*.cu", "*.inc")
     for path in (ROOT / folder).rglob(pattern)
     if path.name not in ("_host.c", "_stepped.c") and "_sdk" not in path.parts  # generated, copied
 )

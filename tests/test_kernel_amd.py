@@ -12,7 +12,14 @@ from pathlib import Path
 import kernel_report
 import pytest
 
+from miopy.backends import cuda_source
 from miopy.backends.cuda_source import Source
+from miopy.core.algorithm import (
+    PERSISTENT_CELLS,
+    PERSISTENT_DTYPES,
+    DeviceProperties,
+    products_of,
+)
 
 COMPILER = "clang-19"
 TARGETS = ("gfx90a", "gfx942", "gfx1100")  # MI200, MI300, RDNA 3
@@ -22,6 +29,15 @@ OPTIONS = (
     *("-Wall", "-Werror", "-include", str(LANGUAGE)),
 )
 SOURCES = kernel_report.sources()
+NO_INSTRUCTION = DeviceProperties(1, 0)
+PERSISTENT = [
+    cuda_source.persistent(cell, dtype, products_of(NO_INSTRUCTION, dtype))
+    for cell in PERSISTENT_CELLS
+    for dtype in PERSISTENT_DTYPES
+]
+JOBS = [(source, target) for source in SOURCES for target in TARGETS]
+# These take seconds each: every one for one target, and another for the next.
+JOBS += [(source, TARGETS[n % len(TARGETS)]) for n, source in enumerate(PERSISTENT)]
 
 pytestmark = pytest.mark.skipif(
     shutil.which(COMPILER) is None, reason=f"{COMPILER} is not installed; .ci/run installs it"
@@ -51,16 +67,16 @@ def usages(assembly: str) -> dict[str, dict[str, str]]:
 @pytest.fixture(scope="module")
 def assemblies() -> dict[tuple[str, str], str]:
     """One job per source and target, side by side."""
-    jobs = [(source, target) for source in SOURCES for target in TARGETS]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        texts = pool.map(lambda job: compiled(*job), jobs)
+        texts = pool.map(lambda job: compiled(*job), JOBS)
         return {
-            (source.name, target): text for (source, target), text in zip(jobs, texts, strict=True)
+            (source.name, target): text for (source, target), text in zip(JOBS, texts, strict=True)
         }
 
 
-@pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.name)
+@pytest.mark.parametrize(
+    ("source", "target"), JOBS, ids=[f"{source.name} {target}" for source, target in JOBS]
+)
 def test_a_source_compiles_and_keeps_nothing_of_a_thread_in_memory(assemblies, source, target):
     kernels = usages(assemblies[source.name, target])
     assert set(kernels) == set(source.kernels)

@@ -9,8 +9,17 @@ import kernel_report
 import nvrtc
 import pytest
 
+from miopy.backends import cuda_source
+
 ROOT = Path(__file__).resolve().parent.parent
 SOURCES = kernel_report.sources()
+PERSISTENT = kernel_report.persistent()
+# All would take minutes: some sources, each for another target.
+SAMPLED = [
+    (source, targets[number % len(targets)])
+    for number, (source, targets) in enumerate(PERSISTENT.items())
+    if number % 3 == 0
+]
 
 
 @pytest.fixture(scope="module")
@@ -26,10 +35,11 @@ def test_every_family_of_kernels_is_compiled(report):
         for kernels in report.values()
         for kernel in kernels
     }
+    kernels = ROOT / "miopy/kernels"
     written = {
         kernel
-        for path in (ROOT / "miopy/kernels").glob("*.c")
-        for kernel in re.findall(r"^KERNEL (?:FN\()?(\w+)", path.read_text(), re.MULTILINE)
+        for path in (*kernels.glob("*.c"), *kernels.rglob("*.cu"))
+        for kernel in re.findall(cuda_source.KERNEL_NAME, path.read_text(), re.MULTILINE)
     }
     assert compiled == written
 
@@ -37,6 +47,21 @@ def test_every_family_of_kernels_is_compiled(report):
 @pytest.mark.parametrize("name", [source.name for source in SOURCES])
 def test_nothing_of_a_thread_is_in_memory(report, name):
     assert kernel_report.faults({name: report[name]}) == []
+
+
+@pytest.mark.parametrize(
+    ("source", "target"), SAMPLED, ids=[f"{source.name} {target}" for source, target in SAMPLED]
+)
+def test_a_persistent_kernel_takes_what_is_on_record(report, source, target):
+    """What the report says of these was read from the record."""
+    usage = kernel_report.compiled(source, target)
+    assert usage == {kernel: targets[target] for kernel, targets in report[source.name].items()}
+
+
+def test_a_record_of_another_text_is_not_believed(monkeypatch):
+    assert set(kernel_report.recorded()) == {source.name for source in PERSISTENT}
+    monkeypatch.setattr(kernel_report, "digest", lambda source: "another")
+    assert kernel_report.recorded() == {}
 
 
 def test_a_spill_is_a_fault(report):
@@ -61,14 +86,15 @@ def test_an_array_that_is_indexed_at_run_time_is_seen():
 
 def test_an_error_says_which_file_and_line():
     text = SOURCES[0].text.replace("cell_forward(scalars,", "no_such_function(scalars,")
-    with pytest.raises(ValueError, match=r'pointwise\.c\(\d+\): error: identifier "no_such'):
+    with pytest.raises(ValueError, match=r'pointwise\.h\(\d+\): error: identifier "no_such'):
         nvrtc.compile_source("broken", text, "sm_90")
 
 
 def test_sources_are_complete_in_themselves():
-    for source in SOURCES:
+    every = [*SOURCES, *PERSISTENT]
+    for source in every:
         assert '#include "' not in source.text, source.name
-    assert len({source.name for source in SOURCES}) == len(SOURCES)
+    assert len({source.name for source in every}) == len(every)
 
 
 def test_the_compiler_is_the_pinned_one():

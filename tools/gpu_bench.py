@@ -1,7 +1,8 @@
 """Part of gpu_check that times miopy and torch, which calls cuDNN, on the same data.
 
 Contenders of a row take turns on one stream; each time is a median by the device's own events. The
-ratio is that of the faster form of each side, called directly or replayed as a graph.
+ratio is that of the faster form of each side, called directly or replayed as a graph. Where blocks
+run many steps at once, so does a contender that runs them one by one.
 """
 
 from __future__ import annotations
@@ -12,9 +13,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from bench_jobs import Miopy, Network, Shape, Torch, disagreement
+from bench_jobs import MODES, Miopy, Network, Shape, Torch, disagreement
 from gpu_jobs import Core, from_bfloat16
 from gpu_places import Job, Place, medians, place
+
+from miopy.core.algorithm import STEPWISE, VARIABLE, choose
+from miopy.core.config import RNNConfig
 
 SECONDS = 0.3  # for the contenders of a row
 
@@ -23,6 +27,7 @@ SHAPES = (
     Shape("lstm", 1024, 64, 25),
     Shape("lstm", 512, 16, 25),
     Shape("gru", 1536, 32, 187),
+    Shape("lstm", 128, 16, 1024),
     Shape("lstm", 256, 16, 150),
     Shape("lstm", 2048, 64, 25),
     Shape("tanh", 1760, 16, 50),
@@ -50,7 +55,9 @@ SHAPES = (
     Shape("gru", 1024, 1, 375, inference_only=True),
     Shape("gru", 2816, 1, 187, inference_only=True),
     Shape("lstm", 64, 8, 1024),
-    Shape("lstm", 128, 16, 1024),
+    Shape("lstm", 200, 256, 150),
+    Shape("gru", 256, 64, 150),
+    Shape("tanh", 256, 64, 150),
     Shape("lstm", 4096, 16, 25),
     Shape("lstm", 4096, 128, 25),
 )
@@ -94,19 +101,47 @@ def time_shape(where: Place, shape: Shape, dtype: str) -> Iterator[dict[str, Any
             yield {"name": name, "passed": False, "detail": detail, "count": len(shape.modes)}
             return
     for mode in shape.modes:
-        times, runs, notes = time_mode(where, ours, theirs, mode)
+        other = runs_persistent(where, shape, dtype, mode)
+        times, runs, notes = time_mode(where, ours, theirs, mode, other)
         row = common | {"mode": mode, "milliseconds": times, "runs": runs, "notes": notes}
         yield row | {"name": f"{shape.name} {dtype} {mode}", "passed": True, "ratio": ratio(times)}
 
 
+def runs_persistent(where: Place, shape: Shape, dtype: str, mode: str) -> bool:
+    """Whether a pass of a mode runs many steps in a launch where nothing else was asked for."""
+    name = "float32" if dtype == "tf32" else dtype
+    config = RNNConfig(shape.cell, shape.features, shape.hidden_size, dtype=name)
+    passes = (False, True) if mode == MODES[-1] else (False,)
+    return any(
+        choose(
+            where.handle.backend.properties, config, shape.seq_len, shape.batch, backward=each
+        ).is_persistent
+        for each in passes
+    )
+
+
+def stepwise(job: Job) -> Job:
+    def run() -> None:
+        os.environ[VARIABLE] = STEPWISE
+        try:
+            job()
+        finally:
+            del os.environ[VARIABLE]
+
+    return run
+
+
 def time_mode(
-    where: Place, ours: Miopy, theirs: Torch | None, mode: str
+    where: Place, ours: Miopy, theirs: Torch | None, mode: str, is_persistent: bool
 ) -> tuple[dict[str, float], int, list[str]]:
     notes: list[str] = []
     jobs: dict[str, Job] = {"miopy": ours.job(mode)}
-    jobs["miopy"]()
-    if graph := where.capture(jobs["miopy"]):
-        jobs["miopy graph"] = graph
+    if is_persistent:
+        jobs["stepwise"] = stepwise(jobs["miopy"])
+    for name in tuple(jobs):
+        jobs[name]()
+        if graph := where.capture(jobs[name]):
+            jobs[f"{name} graph"] = graph
     if theirs is not None:
         jobs["torch"] = theirs.job(mode)
         if not where.is_emulated:

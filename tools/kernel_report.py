@@ -5,16 +5,23 @@
     python tools/kernel_report.py --check   exit 1 if a kernel spills or those files differ
 
 Registers depend on the version of the compiler, which is pinned in pyproject.toml and recorded.
+Persistent kernels take seconds each, so what the record says of one is believed while it was made
+of the same text by the same compiler.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
+import itertools
 import json
 import os
+import re
 import sys
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import nvrtc
 from rich.console import Console
@@ -22,7 +29,14 @@ from rich.table import Table
 
 from miopy import layouts
 from miopy.backends import cuda_source
+from miopy.backends.cuda_cupy import matrix_instruction
 from miopy.backends.cuda_source import Source
+from miopy.core.algorithm import (
+    PERSISTENT_CELLS,
+    PERSISTENT_DTYPES,
+    DeviceProperties,
+    products_of,
+)
 from miopy.core.cells import CELLS
 from miopy.core.config import DTYPES, RNNConfig
 from miopy.core.layout import Layout
@@ -37,7 +51,7 @@ Report = dict[str, dict[str, dict[str, nvrtc.Usage]]]
 
 
 def sources() -> list[Source]:
-    """Every source that a backend may ask for."""
+    """Every source that a backend may ask for, but for those of `persistent`."""
     every = [
         cuda_source.recurrence(cell, dtype, order)
         for cell in CELLS
@@ -55,21 +69,79 @@ def gate_orders(cell: str) -> list[tuple[int, ...]]:
     return sorted({layout.order(config) for layout in vendors})
 
 
+def persistent() -> dict[Source, list[str]]:
+    """The sources of persistent kernels, and the targets that a backend may compile each for."""
+    found: dict[Source, list[str]] = {}
+    for cell, dtype in itertools.product(PERSISTENT_CELLS, PERSISTENT_DTYPES):
+        for target in TARGETS:
+            instruction = matrix_instruction(int(target.removeprefix("sm_")))
+            products = products_of(DeviceProperties(1, 0, instruction), dtype)
+            found.setdefault(cuda_source.persistent(cell, dtype, products), []).append(target)
+    return found
+
+
 def compile_all() -> Report:
     """Raises ValueError if a source does not compile, or not to the kernels that it names."""
+    report = recorded()
     jobs = [(source, target) for source in sources() for target in TARGETS]
+    jobs += [
+        (source, target)
+        for source, targets in persistent().items()
+        for target in targets
+        if source.name not in report
+    ]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        usages = list(
-            pool.map(lambda job: nvrtc.compile_source(job[0].name, job[0].text, job[1]), jobs)
-        )
+        usages = pool.map(lambda job: compiled(*job), jobs)
+        for (source, target), usage in zip(jobs, usages, strict=True):
+            kernels = report.setdefault(source.name, {kernel: {} for kernel in source.kernels})
+            for kernel in source.kernels:
+                kernels[kernel][target] = usage[kernel]
+    order = [source.name for source in (*sources(), *persistent())]
+    return {name: report[name] for name in order}
+
+
+def compiled(source: Source, target: str) -> dict[str, nvrtc.Usage]:
+    """Kernel to usage; raises as `compile_all`."""
+    usage = nvrtc.compile_source(source.name, source.text, target)
+    if set(usage) != set(source.kernels):
+        raise ValueError(f"{source.name} names {source.kernels}, compiled to {list(usage)}")
+    return usage
+
+
+def digest(source: Source) -> str:
+    """Of a text without its comments, lines that only number, and numbers that it never names."""
+    text = re.sub(r"(?s:/\*.*?\*/)|(?m:^#line .*$)", "", source.text)
+    words = Counter(re.findall(r"\w+", text))
+    lines = [line.rstrip() for line in text.splitlines()]
+    defined = (re.fullmatch(r"#define (\w+) \w+", line) for line in lines)
+    kept = [
+        line
+        for line, name in zip(lines, defined, strict=True)
+        if line and not (name and words[name[1]] == 1)
+    ]
+    return hashlib.sha256("\n".join(kept).encode()).hexdigest()[:16]
+
+
+def recorded() -> Report:
+    """What is on record of persistent kernels whose text and compiler are the same. Nothing spills:
+    there would be no record."""
+    known = json.loads(JSON.read_text()) if JSON.exists() else {}
+    if known.get("compiler") != compiler():
+        return {}
+    digests = {source.name: digest(source) for source in persistent()}
     report: Report = {}
-    for (source, target), usage in zip(jobs, usages, strict=True):
-        if set(usage) != set(source.kernels):
-            raise ValueError(f"{source.name} names {source.kernels}, compiled to {list(usage)}")
-        kernels = report.setdefault(source.name, {kernel: {} for kernel in source.kernels})
-        for kernel in source.kernels:
-            kernels[kernel][target] = usage[kernel]
+    for row in known["kernels"]:
+        if "text" in row and row["text"] == digests.get(row["source"]):
+            report.setdefault(row["source"], {})[row["kernel"]] = {
+                target: nvrtc.Usage(registers, 0, 0, row["shared_nbytes"])
+                for target, registers in row["registers"].items()
+            }
     return report
+
+
+def compiler() -> dict[str, Any]:
+    version, options = nvrtc.version(), list(nvrtc.OPTIONS)
+    return {"name": nvrtc.DISTRIBUTION, "version": version, "options": options}
 
 
 def faults(report: Report) -> list[str]:
@@ -84,25 +156,32 @@ def faults(report: Report) -> list[str]:
 
 
 def rows(report: Report) -> list[list[str]]:
-    """One per kernel: source, kernel, shared memory, registers on each target."""
+    """One per kernel: source, kernel, shared memory, registers on each target that it is for."""
     return [
-        [source, kernel, str(most), *(str(targets[target].registers) for target in TARGETS)]
+        [source, kernel, str(most), *(_registers(targets.get(target)) for target in TARGETS)]
         for source, kernels in report.items()
         for kernel, targets in kernels.items()
         for most in [max(usage.shared for usage in targets.values())]
     ]
 
 
+def _registers(usage: nvrtc.Usage | None) -> str:
+    return str(usage.registers) if usage else "-"
+
+
 def as_json(report: Report) -> str:
     """One line per kernel, so that a change shows where it is."""
-    lines = [
-        json.dumps({"source": source, "kernel": kernel, "shared_nbytes": int(shared)})[:-1]
-        + f', "registers": {json.dumps(dict(zip(TARGETS, map(int, registers), strict=True)))}}}'
-        for source, kernel, shared, *registers in rows(report)
-    ]
-    compiler = {"name": nvrtc.DISTRIBUTION, "version": nvrtc.version(), "options": nvrtc.OPTIONS}
+    digests = {source.name: digest(source) for source in persistent()}
+    lines = []
+    for source, kernel, shared, *registers in rows(report):
+        line: dict[str, Any] = {"source": source, "kernel": kernel, "shared_nbytes": int(shared)}
+        if source in digests:
+            line["text"] = digests[source]
+        counts = zip(TARGETS, registers, strict=True)
+        line["registers"] = {target: int(count) for target, count in counts if count != "-"}
+        lines.append(json.dumps(line))
     joined = ",\n    ".join(lines)
-    return f'{{\n  "compiler": {json.dumps(compiler)},\n  "kernels": [\n    {joined}\n  ]\n}}\n'
+    return f'{{\n  "compiler": {json.dumps(compiler())},\n  "kernels": [\n    {joined}\n  ]\n}}\n'
 
 
 def as_markdown(report: Report) -> str:
@@ -113,7 +192,8 @@ def as_markdown(report: Report) -> str:
         "# Registers per thread\n\n"
         "Written by `python tools/kernel_report.py --write`; no kernel uses stack or spills.\n"
         f"Compiled by {nvrtc.DISTRIBUTION} {nvrtc.version()} with `{' '.join(nvrtc.OPTIONS)}`.\n"
-        "Blocks have 256 threads; shared memory in bytes per block.\n\n"
+        "Blocks have 256 threads; shared memory in bytes per block, less what persistent kernels\n"
+        'get when they are launched. "-": not for that target.\n\n'
         + "".join(f"| {' | '.join(line)} |\n" for line in table)
     )
 

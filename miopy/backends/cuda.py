@@ -1,4 +1,5 @@
-"""The CUDA backend: kernels and products on a stream, one launch and one gemm per step and pass.
+"""The CUDA backend: kernels and products on a stream, one launch and one gemm per step and pass, or
+one launch for many steps.
 
 The loop over the steps is in C (`stepped.py`). Where a call repeats with the same pointers,
 its launches are replayed as a graph. Nothing here waits for the device but the timer.
@@ -13,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from ..core import algorithm
+from ..core.algorithm import Choice, DeviceProperties
 from ..core.backend import Layer, Matrix
 from ..core.config import DTYPES
 from ..errors import BadParam, NotSupported
@@ -54,7 +57,7 @@ class CudaBackend:
         self._stream = Stream(device)
         self._elementwise = simple = Elementwise(self._stream)
         self.quantized = quantized_on(self._stream)
-        self._kernels: dict[tuple[str, str, tuple[int, ...]], dict[str, int]] = {}
+        self._kernels: dict[Any, dict[str, int]] = {}  # by what they are for: see `kernels`
         # Calls seen before: None, or the graph that replays them, and the sequence they are for.
         self._graphs: OrderedDict[bytes, tuple[Any, Any]] = OrderedDict()
         self.gather_rows, self.scatter_rows = simple.gather_rows, simple.scatter_rows
@@ -67,6 +70,11 @@ class CudaBackend:
         self.set_tensor, self.scale_tensor = simple.set_tensor, simple.scale_tensor
         self.transform_tensor, self.op_tensor = simple.transform_tensor, simple.op_tensor
         self.convert_tensor = simple.convert_tensor
+
+    @property
+    def properties(self) -> DeviceProperties:
+        """What `Plan.explain` asks for."""
+        return self._stream.device.properties
 
     @property
     def stream(self) -> int:
@@ -103,15 +111,34 @@ class CudaBackend:
         with self._stream:
             return self._stream.device.empty(shape, element_type(dtype), self.stream)
 
-    def kernels(self, layer: Layer) -> dict[str, int]:
+    def choose(self, layer: Layer, *, backward: bool) -> Choice:
         """Of `stepped.Engine`."""
-        dtype = layer.config.dtype
-        key = layer.config.cell, dtype, layer.position
+        sequence = layer.sequence
+        shape = sequence.steps, max(sequence.batch_sizes, default=0)
+        asked = algorithm.asked()
+        return algorithm.choose(
+            self.properties, layer.config, *shape, backward=backward, asked=asked
+        )
+
+    def kernels(self, layer: Layer, choice: Choice) -> dict[str, int]:
+        """Of `stepped.Engine`."""
+        cell, dtype, device = layer.config.cell, layer.config.dtype, self._stream.device
+        key = cell, dtype, layer.position, choice.products
         if key not in self._kernels:
-            load, suffix = self._stream.device.load, f"_{SHORT[dtype]}"
-            found = load(cuda_source.recurrence(*key)) | load(cuda_source.storage(dtype))
-            self._kernels[key] = {name.removesuffix(suffix): at for name, at in found.items()}
-        return self._kernels[key]
+            sources = [cuda_source.recurrence(cell, dtype, layer.position)]
+            sources.append(cuda_source.storage(dtype))
+            if choice.products is not None:
+                sources.append(cuda_source.persistent(cell, dtype, choice.products))
+            self._kernels[key] = {
+                name.removesuffix(f"_{SHORT[dtype]}"): function
+                for source in sources
+                for name, function in device.load(source).items()
+            }
+        found = self._kernels[key]
+        if choice.residency is not None:
+            for name in ("persistent_forward", "persistent_backward"):
+                device.allow_shared(found[name], choice.residency.shared_nbytes)
+        return found
 
     def regions(self, layer: Layer, *nbytes: int) -> list[int]:
         """Of `stepped.Engine`."""

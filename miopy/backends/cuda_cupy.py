@@ -13,6 +13,7 @@ import weakref
 from functools import cache, lru_cache
 from typing import Any
 
+from ..core.algorithm import DeviceProperties
 from ..errors import BadParam, DeviceError, OutOfMemory
 from .cuda_device import Calls
 from .cuda_source import Source
@@ -22,6 +23,10 @@ NO_CUPY = "CuPy is not installed: install miopy[cuda12x] or miopy[cuda13x]"
 WORKSPACE_NBYTES = 32 << 20  # what cuBLAS wants from Hopper on
 BLOCKS_PER_MULTIPROCESSOR = 32
 MEMCPY_DEFAULT = 4  # the addresses say from where to where
+MOST_DYNAMIC_SHARED = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+DEFAULT_SHARED_NBYTES = 48 << 10
+SHARED_MEMORY_ON_REQUEST = 97  # cudaDevAttrMaxSharedMemoryPerBlockOptin
+MATRIX_INSTRUCTION = {"float16": 75, "bfloat16": 80}  # from which compute capability, times 10
 NO_REDUCED_PRECISION_SUMS = 16  # CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION
 
 
@@ -174,6 +179,26 @@ def _stream(address: int) -> Any:
     return cupy.cuda.ExternalStream(address) if address else cupy.cuda.Stream.null
 
 
+def _properties(device: int, is_hip: bool) -> DeviceProperties:
+    import cupy
+
+    found = cupy.cuda.Device(device)
+    shared_nbytes, capability = found.attributes["MaxSharedMemoryPerBlock"], 0
+    if not is_hip:
+        shared_nbytes = cupy.cuda.runtime.deviceGetAttribute(SHARED_MEMORY_ON_REQUEST, device)
+        capability = int(found.compute_capability)
+    return DeviceProperties(
+        multiprocessors=found.attributes["MultiProcessorCount"],
+        shared_nbytes=shared_nbytes,
+        matrix_instruction=matrix_instruction(capability),
+    )
+
+
+def matrix_instruction(capability: int) -> tuple[str, ...]:
+    """The dtypes for which NVIDIA's devices of a compute capability, times 10, have it."""
+    return tuple(dtype for dtype, least in MATRIX_INSTRUCTION.items() if capability >= least)
+
+
 class CupyDevice:
     """The device that is current when the handle is created."""
 
@@ -185,10 +210,12 @@ class CupyDevice:
         self._runtime = cupy.cuda.runtime
         self._id: int = self._runtime.getDevice()
         self._left: list[int] = []
+        self._allowed: dict[int, int] = {}  # functions, and the shared memory they may have
         launch, self._blas = _libraries()
         self.has_graphs = not self._blas.is_hip  # CuPy's are for CUDA alone
         with self:
             multiprocessors = cupy.cuda.Device(self._id).attributes["MultiProcessorCount"]
+            self.properties = _properties(self._id, self._blas.is_hip)
             self._handle = self._blas.handle()
             self._workspace = cupy.cuda.alloc(0 if self._blas.is_hip else WORKSPACE_NBYTES)
             self._capturing = cupy.cuda.Stream(non_blocking=True)
@@ -218,6 +245,14 @@ class CupyDevice:
 
     def load(self, source: Source) -> dict[str, int]:
         return _load(self._id, source)
+
+    def allow_shared(self, function: int, nbytes: int) -> None:
+        """CUDA wants to be asked for more than a default, HIP does not."""
+        if not self._blas.is_hip and nbytes > self._allowed.get(function, DEFAULT_SHARED_NBYTES):
+            import cupy
+
+            cupy.cuda.driver.funcSetAttribute(function, MOST_DYNAMIC_SHARED, nbytes)
+            self._allowed[function] = nbytes
 
     def allocate(self, nbytes: int, stream: int) -> CupyBlock:
         import cupy

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from ..core.algorithm import DeviceProperties
 from .cuda_source import Source
 
 
@@ -53,11 +54,13 @@ class Device(Protocol):
     memory       where its addresses lie, as `core.memory` calls it: "cuda" or, emulated, "host"
     calls        what launches kernels and products
     has_graphs   whether streams can be captured
+    properties   what the choice of an algorithm depends on
     """
 
     memory: str
     calls: Calls
     has_graphs: bool
+    properties: DeviceProperties
 
     def __enter__(self) -> None:
         """Make the device current for this thread; nests."""
@@ -67,6 +70,9 @@ class Device(Protocol):
 
     def load(self, source: Source) -> dict[str, int]:
         """The source's kernels, compiled once per process and kept on disk: name to function."""
+
+    def allow_shared(self, function: int, nbytes: int) -> None:
+        """Let a kernel be launched with up to so much dynamic shared memory, also later."""
 
     def allocate(self, nbytes: int, stream: int) -> Block:
         """Memory for use on one stream. Raises OutOfMemory."""

@@ -7,11 +7,13 @@ A text has its definitions in front and the project's includes resolved. NVRTC, 
 from __future__ import annotations
 
 import functools
+import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..core.algorithm import THREADS, Products
 from ..core.cells import CELLS
 
 KERNELS = Path(__file__).resolve().parent.parent / "kernels"
@@ -25,6 +27,7 @@ STORAGE = {  # as target.h calls them
     "int64": "I64",
 }
 FLOATING = tuple(STORAGE)[:4]
+KERNEL_NAME = r"^(?:BLOCK_)?KERNEL (?:FN\()?(\w+)"
 
 
 @dataclass(frozen=True)
@@ -57,8 +60,23 @@ def recurrence(cell: str, dtype: str, order: tuple[int, ...] | None = None) -> S
     return _source(name, files, defines, dtype)
 
 
+@functools.cache
+def persistent(cell: str, dtype: str, products: Products) -> Source:
+    """The kernels of persistent/steps.cu, for gates in any order."""
+    files = ["math.h", f"cells/{cell}.h", "persistent/steps.cu"]
+    defines = {
+        **definitions(cell),
+        "THREADS": THREADS,
+        "MATRIX_INSTRUCTION": int(products.matrix_instruction),
+        "RESIDENT": products.resident,
+        "ROWS": products.most_rows,
+    }
+    way = "by_instruction" if products.matrix_instruction else "by_number"
+    return _source(f"persistent_{cell}_{dtype}_{way}", files, defines, dtype)
+
+
 def definitions(cell: str) -> dict[str, object]:
-    """What pointwise.c and, with a late gate, operand.c ask for."""
+    """What pointwise.h and, with a late gate, operand.c ask for."""
     record = CELLS[cell]
     functions = ["cell_forward", "cell_backward"]
     if record.late is not None:
@@ -114,7 +132,7 @@ def _source(
         lines += _resolved(file, included)
     text = "\n".join(lines) + "\n"
     suffix = f"_{STORAGE[dtype].lower()}" if dtype else ""
-    kernels = re.findall(r"^KERNEL (?:FN\()?(\w+)", text, re.MULTILINE)
+    kernels = re.findall(KERNEL_NAME, text, re.MULTILINE)
     return Source(name, text, tuple(f"{kernel}{suffix}" for kernel in kernels))
 
 
@@ -127,7 +145,7 @@ def _resolved(file: str, included: set[str]) -> list[str]:
     for number, line in enumerate((KERNELS / file).read_text().splitlines(), 1):
         include = re.match(r'\s*#include "([\w/.]+)"', line)
         if include:
-            beside = str(Path(file).parent / include[1])
+            beside = os.path.normpath(Path(file).parent / include[1])
             lines += [*_resolved(beside, included), f'#line {number + 1} "{file}"']
         else:
             lines.append(line)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core.algorithm import STEPWISE, Choice
 from ..core.backend import Layer
 from ..core.cells import CELLS
 from ..errors import DeviceError
@@ -22,6 +23,7 @@ KERNELS = (
     *("mask_states", "mask_products"),
 )
 ALIGNMENT = 64
+ONE_BY_ONE = Choice(STEPWISE, "a launch is a call here")
 
 
 def _number(pointer: Any) -> int:
@@ -43,7 +45,7 @@ class HostEngine:
         calls.transpose, calls.most_blocks = 1, 1
         calls.type = tuple(STORAGE.values())
 
-    def kernels(self, layer: Layer) -> dict[str, int]:
+    def kernels(self, layer: Layer, choice: Choice) -> dict[str, int]:
         cell, storage = CELL_NUMBER[layer.config.cell], STORAGE[layer.config.dtype]
         own = {
             name: lib.stepped_cell_function(cell, storage, number)
@@ -53,6 +55,9 @@ class HostEngine:
             name: lib.stepped_function(storage, number) for number, name in enumerate(KERNELS)
         }
         return {name: _number(function) for name, function in (own | common).items()}
+
+    def choose(self, layer: Layer, *, backward: bool) -> Choice:
+        return ONE_BY_ONE
 
     def regions(self, layer: Layer, *nbytes: int) -> list[int]:
         """Behind them is the scratch of the largest product."""

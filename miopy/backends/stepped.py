@@ -1,4 +1,5 @@
-"""The stepwise composition of a recurrence: a product and a kernel per step, for any engine.
+"""The stepwise composition of a recurrence: a product and a kernel per step, for any engine; or, if
+the engine chooses so, a launch for many steps.
 
 The loop over the steps is C (kernels/stepped): this module gives it addresses, strides and scratch.
 """
@@ -9,6 +10,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from ..core.algorithm import THREADS, Choice, Residency
 from ..core.backend import Layer, Matrix
 from ..core.config import RNNConfig
 from ._stepped import ffi, lib
@@ -21,9 +23,13 @@ AHEAD_NBYTES = 128 << 20  # input products that run ahead of the steps
 class Engine(Protocol):
     """What launches, multiplies and has memory: a device, or the host."""
 
-    def kernels(self, layer: Layer) -> dict[str, int]:
+    def choose(self, layer: Layer, *, backward: bool) -> Choice:
+        """What is to run the steps of a layer in one pass."""
+
+    def kernels(self, layer: Layer, choice: Choice) -> dict[str, int]:
         """Functions of pointwise.c, states.c, project.c and recurrent_mask.c for a layer's cell,
-        dtype and gate order, by name, and of operand.c for a cell with a late gate."""
+        dtype and gate order, by name, of operand.c for a cell with a late gate, and of
+        persistent/steps.cu where that was chosen, to be launched with its shared memory."""
 
     def regions(self, layer: Layer, *nbytes: int) -> list[int]:
         """Addresses of scratch for a run of a layer. The contents last until the next call."""
@@ -65,7 +71,8 @@ def forward(
     """As `recurrence_forward` of `core.backend`."""
     config = layer.config
     call = ffi.new("stepped_forward *")
-    kernels = _fill_layer(engine, call.layer, layer, "forward")
+    choice = engine.choose(layer, backward=False)
+    kernels = _fill_layer(engine, call.layer, layer, choice, "forward")
     call.layer.attention = pointer(attention)
     call.layer.apply_mask = pointer(kernels["mask_states"])
     call.layer.mask, call.masked = pointer(recurrent_mask), pointer(masked)
@@ -83,11 +90,11 @@ def forward(
         call.y, call.y_row = pointer(y.address), y.row
     call.hy, call.cy = pointer(hy), pointer(cy if config.record.has_cell_state else None)
     call.cells, call.saved, call.hidden = pointer(cells), pointer(saved), pointer(hidden)
-    _fill_forward_scratch(engine, call, layer)
+    _fill_forward_scratch(engine, call, layer, choice)
     engine.run(lib.run_forward, call, layer)
 
 
-def _fill_forward_scratch(engine: Engine, call: Any, layer: Layer) -> None:
+def _fill_forward_scratch(engine: Engine, call: Any, layer: Layer, choice: Choice) -> None:
     config, sequence = layer.config, layer.sequence
     most, real = max(sequence.batch_sizes, default=0), config.real_itemsize
     hidden_size, initial = config.hidden_size, sequence.batch * config.initial_size
@@ -98,16 +105,20 @@ def _fill_forward_scratch(engine: Engine, call: Any, layer: Layer) -> None:
         layer,
         sequence.batch * max(config.state_size, config.initial_size) * real,
         sequence.batch * hidden_size * real if has_cell else 0,
-        initial * config.itemsize if sequence.order else 0,
+        initial * config.itemsize if sequence.order and not choice.is_persistent else 0,
         most * hidden_size * config.itemsize if config.has_operand else 0,
         most * config.initial_size * config.itemsize if config.recurrent_mask else 0,
         call.chunk_rows * row_nbytes if layer.input is not None else 0,
-        most * row_nbytes,
+        0 if choice.is_persistent else most * row_nbytes,
+        choice.scratch_nbytes,
     )
     call.h, call.c, call.sorted, call.operand, call.masked_step = map(pointer, regions[:5])
-    call.x_products, call.h_products = map(pointer, regions[5:])
+    call.x_products, call.h_products = map(pointer, regions[5:7])
     if not has_cell:
         call.c = ffi.NULL
+    if choice.is_persistent:
+        call.sorted = ffi.NULL
+    call.layer.persistent.fragments = pointer(regions[7])
 
 
 def backward(
@@ -136,7 +147,8 @@ def backward(
     config, sequence = layer.config, layer.sequence
     has_cell, real = config.record.has_cell_state, config.real_itemsize
     call = ffi.new("stepped_backward *")
-    kernels = _fill_layer(engine, call.layer, layer, "backward")
+    choice = engine.choose(layer, backward=True)
+    kernels = _fill_layer(engine, call.layer, layer, choice, "backward")
     call.layer.attention = pointer(attention)
     call.layer.apply_mask = pointer(kernels["mask_products"])
     call.layer.mask = pointer(recurrent_mask)
@@ -158,19 +170,23 @@ def backward(
         layer,
         sequence.batch * config.state_size * real,
         sequence.batch * config.hidden_size * real if has_cell else 0,
-        most * config.initial_size * real,
+        0 if choice.is_persistent else most * config.initial_size * real,
         most * config.hidden_size * real if config.has_operand else 0,
+        choice.scratch_nbytes,
     )
-    call.dh, call.dc, call.products, call.dhidden = map(pointer, regions)
+    call.dh, call.dc, call.products, call.dhidden = map(pointer, regions[:4])
     if not has_cell:
         call.dc = ffi.NULL
+    call.layer.persistent.fragments = pointer(regions[4])
     engine.run(lib.run_backward, call, layer)
 
 
-def _fill_layer(engine: Engine, target: Any, layer: Layer, pass_name: str) -> dict[str, int]:
+def _fill_layer(
+    engine: Engine, target: Any, layer: Layer, choice: Choice, pass_name: str
+) -> dict[str, int]:
     """The part that both passes share; answers the cell's kernels."""
     config, sequence, record = layer.config, layer.sequence, layer.config.record
-    kernels = engine.kernels(layer)
+    kernels = engine.kernels(layer, choice)
     target.storage, target.real = STORAGE[config.dtype], real_number(config)
     target.reverse, target.gates = layer.reverse, config.num_gates
     target.planes, target.saved = record.num_planes, len(record.saved)
@@ -199,4 +215,18 @@ def _fill_layer(engine: Engine, target: Any, layer: Layer, pass_name: str) -> di
         target.position[plane] = layer.position[plane] if plane < config.num_gates else plane
     for number, value in enumerate(config.scalars):
         target.scalars[number] = value
+    if choice.residency is not None:
+        target.persistent.gather = pointer(kernels["gather_fragments"])
+        target.persistent.steps = pointer(kernels[f"persistent_{pass_name}"])
+        _fill_persistent(engine, target.persistent, layer, choice.residency)
     return kernels
+
+
+def _fill_persistent(engine: Engine, target: Any, layer: Layer, held: Residency) -> None:
+    target.offsets = ffi.cast("int64_t *", engine.upload(layer.sequence.offsets))
+    target.threads = THREADS
+    for name in (
+        *("rows", "shared_nbytes", "depth", "columns"),
+        *("depth_tiles", "num_tiles", "tiles_per_warp", "slots"),
+    ):
+        setattr(target, name, getattr(held, name))

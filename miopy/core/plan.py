@@ -13,7 +13,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
 
+from . import algorithm
+from .algorithm import DeviceProperties
 from .config import SUM, RNNConfig
+from .sequence import Sequence
 from .space import Space
 
 MOST_REPLAYED_STEPS = 4096
@@ -46,6 +49,15 @@ class Plan:
         config = self.config
         operations = 2.0 * max(batch_sizes, default=0) * config.num_gates * config.hidden_size**2
         return 4 <= len(batch_sizes) <= MOST_REPLAYED_STEPS and operations < REPLAYED_OPERATIONS
+
+    def explain(self, device: DeviceProperties, sequence: Sequence) -> dict[str, str]:
+        """For each pass, what runs the steps of a layer on a device, and why."""
+        asked, explained = algorithm.asked(), {}
+        for name, backward in (("forward", False), ("backward", True)):
+            shape = sequence.steps, max(sequence.batch_sizes, default=0)
+            choice = algorithm.choose(device, self.config, *shape, backward=backward, asked=asked)
+            explained[name] = f"{choice.algorithm}: {choice.reason}"
+        return explained
 
 
 @lru_cache(maxsize=256)

@@ -55,6 +55,25 @@ typedef struct {
     double scale, scalars[SCALARS];
 } backward_step;
 
+/* What a block is given besides, to take `capacity` sequences through many steps. */
+typedef struct {
+    const int64_t *offsets;   /* (steps + 1): the first row of each step */
+    int64_t steps, low, high; /* all there are; forward runs [low, high) */
+    int64_t batch, hidden_size;
+    int reverse, capacity;
+} block_steps;
+
+/* A matrix (K, N) and how a block holds it, see persistent/matrix.h. Element (k, n) is k * k_stride
+ * + n * n_stride elements behind the first. */
+typedef struct {
+    const void *matrix; /* storage */
+    void *fragments;    /* the same as blocks load it: WARPS * tiles_per_warp tiles of 1024 bytes */
+    int64_t k_stride, n_stride;
+    int K, N;
+    int depth_tiles, num_tiles; /* along K, and in all */
+    int tiles_per_warp, slots;
+} block_matrix;
+
 /* Where a plane of the cell is in products and dgates. A device's kernels are compiled for
  * one gate order; one build of the host's serves all. */
 INLINE int position_of(const int *given, int plane)

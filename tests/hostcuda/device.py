@@ -13,6 +13,7 @@ import numpy as np
 
 from miopy.backends.cuda_device import Calls
 from miopy.backends.cuda_source import Source
+from miopy.core.algorithm import DeviceProperties
 from miopy.errors import DeviceError, NotSupported, OutOfMemory
 
 from . import build
@@ -24,11 +25,13 @@ DEFAULT_ALGORITHM = -1
 FLOAT32, FLOAT64, FLOAT16, BFLOAT16 = 0, 1, 2, 14
 COMPUTE_32F, COMPUTE_64F = 68, 70
 SUCCESS = 0
+PROPERTIES = DeviceProperties(2, 227 << 10, ("float16", "bfloat16"))
 CAN_FLUSH = platform.machine() == "x86_64"
 
 # Result and parameters of the runtime's functions; `launch` and `gemm` are called from C alone.
 _PROTOTYPES: dict[str, tuple[Any, ...]] = {
     "add_kernel": (None, ctypes.c_void_p),
+    "allow_shared": (ctypes.c_int, ctypes.c_void_p, ctypes.c_uint),
     "allocate": (ctypes.c_void_p, ctypes.c_size_t),
     "count_damaged": (ctypes.c_size_t,),
     "configure": (None, *[ctypes.c_uint64] * 2, ctypes.c_uint, ctypes.c_bool),
@@ -151,12 +154,14 @@ class EmulatedDevice:
     """A `Device`. Work is done before the call that gives it returns, in order of the calls.
 
     most_blocks   of a grid; few, so that threads stride
+    properties    two multiprocessors, so that blocks take several sequences each
     """
 
     memory = "host"
     has_graphs = True
 
-    def __init__(self, most_blocks: int = 4) -> None:
+    def __init__(self, most_blocks: int = 4, properties: DeviceProperties = PROPERTIES) -> None:
+        self.properties = properties
         self._own_stream = next(_capture_streams)
         self._blas = runtime().create_blas()
         self.calls = Calls(
@@ -181,6 +186,9 @@ class EmulatedDevice:
 
     def load(self, source: Source) -> dict[str, int]:
         return dict(_load(source))
+
+    def allow_shared(self, function: int, nbytes: int) -> None:
+        _check("allow_shared", runtime().allow_shared(function, nbytes))
 
     def allocate(self, nbytes: int, stream: int) -> Block:
         return Block(nbytes)

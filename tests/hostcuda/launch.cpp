@@ -1,13 +1,15 @@
 /* launch.cpp: kernels, launched through a function like the driver's. */
+#include <algorithm>
 #include <cstring>
-#include <set>
+#include <map>
 #include <vector>
 
 #include "runtime.h"
 
 namespace hostcuda
 {
-static std::set<const void *> kernels;
+static const unsigned int DEFAULT_SHARED_NBYTES = 48 * 1024, MOST_SHARED_NBYTES = 227 * 1024;
+static std::map<const void *, unsigned int> kernels; /* shared memory that each may have */
 
 static bool is_within(dim3 size, dim3 limit)
 {
@@ -18,11 +20,12 @@ static bool is_within(dim3 size, dim3 limit)
 static int check(const Launch &launch, void **arguments, void **extra)
 {
     const dim3 block = launch.block;
-    if (!kernels.count(launch.kernel))
+    const auto kernel = kernels.find(launch.kernel);
+    if (kernel == kernels.end())
         return INVALID_HANDLE;
     if (!is_within(launch.grid, {0x7fffffff, 65535, 65535}) || !is_within(block, {1024, 1024, 64}))
         return INVALID_VALUE;
-    if (block.x * block.y * block.z > 1024 || launch.shared_nbytes > 227 * 1024)
+    if (block.x * block.y * block.z > 1024 || launch.shared_nbytes > kernel->second)
         return INVALID_VALUE;
     if (extra || (!arguments && launch.kernel->num_arguments))
         return INVALID_VALUE;
@@ -57,7 +60,20 @@ class Arguments
 PUBLIC void hostcuda_add_kernel(const Kernel *kernel)
 {
     std::lock_guard<std::mutex> lock(device);
-    kernels.insert(kernel);
+    kernels.emplace(kernel, DEFAULT_SHARED_NBYTES);
+}
+
+/* As cuFuncSetAttribute for the most dynamic shared memory. */
+PUBLIC int hostcuda_allow_shared(const Kernel *kernel, unsigned int nbytes)
+{
+    std::lock_guard<std::mutex> lock(device);
+    const auto found = kernels.find(kernel);
+    if (found == kernels.end())
+        return INVALID_HANDLE;
+    if (nbytes > MOST_SHARED_NBYTES)
+        return INVALID_VALUE;
+    found->second = std::max(found->second, nbytes);
+    return SUCCESS;
 }
 
 /* As cuLaunchKernel; the stream is any address, `extra` is not offered. */

@@ -131,3 +131,55 @@ template <unsigned int groups> void wait_for_copies()
     while (hostcuda::next_copy(groups, &copy))
         __builtin_memcpy(copy.to, copy.from, 16);
 }
+
+namespace hostcuda
+{
+inline float number_of_f16(unsigned int bits)
+{
+    const unsigned short half = bits;
+    _Float16 value;
+    __builtin_memcpy(&value, &half, 2);
+    return value;
+}
+
+inline float number_of_bf16(unsigned int bits)
+{
+    bits <<= 16;
+    float value;
+    __builtin_memcpy(&value, &bits, 4);
+    return value;
+}
+
+/* mma.sync.m16n8k16 of 16-bit numbers, as PTX deals its matrices out to the lanes of a warp: each
+ * lane brings two words of a's rows lane / 4 and 8 more, and of b's column lane / 4. */
+inline void multiply_matrices(float *c, const unsigned int *a, unsigned int b_low,
+                              unsigned int b_high, float (*number)(unsigned int), Place place)
+{
+    const unsigned int lane = current->lane;
+    const unsigned int own[] = {a[0], a[1], a[2], a[3], b_low, b_high};
+    unsigned int all[6][WARP];
+    for (int word = 0; word < 6; word += 2) {
+        const unsigned long pair = own[word] | static_cast<unsigned long>(own[word + 1]) << 32;
+        const unsigned long *pairs = exchange(~0u, pair, place);
+        for (int other = 0; other < WARP; other++) {
+            all[word][other] = pairs[other];
+            all[word + 1][other] = pairs[other] >> 32;
+        }
+    }
+    for (int i = 0; i < 4; i++) {
+        const int row = lane / 4 + i / 2 * 8, column = lane % 4 * 2 + i % 2;
+        for (int k = 0; k < 16; k++) {
+            const int from = k % 8 / 2, half = k % 2 * 16;
+            const unsigned int left = all[row / 8 + k / 8 * 2][row % 8 * 4 + from] >> half;
+            const unsigned int right = all[4 + k / 8][column * 4 + from] >> half;
+            c[i] += number(left & 0xffff) * number(right & 0xffff);
+        }
+    }
+}
+} // namespace hostcuda
+
+/* For kernels that know the type of storage, as a number of target.h. */
+#define multiply_matrices(c, a, b_low, b_high)                                                    \
+    hostcuda::multiply_matrices(                                                                  \
+        c, a, b_low, b_high, STORAGE == F16 ? hostcuda::number_of_f16 : hostcuda::number_of_bf16, \
+        "multiply_matrices")

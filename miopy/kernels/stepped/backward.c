@@ -97,15 +97,10 @@ static int unproject(const device_calls *calls, const stepped_backward *p, int64
     return n ? multiply(calls, &step) : 0;
 }
 
-/* Step t of n rows, of which `products` get something from the step handled before. */
-static int one_step(const device_calls *calls, const stepped_backward *p, int64_t t, int64_t n,
-                    int64_t products)
+backward_step backward_step_from(const stepped_backward *p, int64_t row, int64_t row_before)
 {
     const stepped_layer *l = &p->layer;
-    const int64_t H = l->hidden_size, row = l->offsets[t];
-    int64_t from = 0;
-    const int64_t before = n ? rows_before(l, t, &from) : 0;
-    const int64_t row_before = before ? l->offsets[from] : 0;
+    const int64_t H = l->hidden_size;
     backward_step step = {
         .dgates = element(p->dgates, row * p->dgates_row, l->storage),
         .dh = p->dh,
@@ -127,9 +122,6 @@ static int one_step(const device_calls *calls, const stepped_backward *p, int64_
         .dy_row = p->dy_row,
         .mask_row = p->mask_row,
         .output_row = p->output_row,
-        .rows = n,
-        .before_rows = before,
-        .product_rows = products,
         .hidden_size = H,
         .scale = p->scale,
     };
@@ -137,6 +129,22 @@ static int one_step(const device_calls *calls, const stepped_backward *p, int64_
         step.scalars[i] = l->scalars[i];
     for (int i = 0; i < MOST_PLANES; i++)
         step.position[i] = l->position[i];
+    return step;
+}
+
+/* Step t of n rows, of which `products` get something from the step handled before. */
+static int one_step(const device_calls *calls, const stepped_backward *p, int64_t t, int64_t n,
+                    int64_t products)
+{
+    const stepped_layer *l = &p->layer;
+    const int64_t H = l->hidden_size, row = l->offsets[t];
+    int64_t from = 0;
+    const int64_t before = n ? rows_before(l, t, &from) : 0;
+    const int64_t row_before = before ? l->offsets[from] : 0;
+    backward_step step = backward_step_from(p, row, row_before);
+    step.rows = n;
+    step.before_rows = before;
+    step.product_rows = products;
     void *arguments[] = {&step};
     if (!l->project) {
         TRY(launch_elements(calls, p->pointwise, MOST(n, products) * H, arguments));
@@ -152,26 +160,34 @@ static int one_step(const device_calls *calls, const stepped_backward *p, int64_
     return launch_elements(calls, p->pointwise, n * H, arguments);
 }
 
-int run_backward(const device_calls *calls, const stepped_backward *p)
+/* Where hx has another size than h, there is one step, and hx is in its products alone. */
+static int is_apart(const stepped_layer *l) { return l->initial_size != l->state_size; }
+
+static int all_steps(const device_calls *calls, const stepped_backward *p)
 {
     const stepped_layer *l = &p->layer;
-    /* Where hx has another size than h, there is one step, and hx is in its products alone. */
-    const int is_apart = l->initial_size != l->state_size;
     int64_t after = 0, after_rows = 0;
-    TRY(load_states(calls, l, p->dh, NULL, p->dhy, l->state_size));
-    TRY(load_states(calls, l, p->dc, NULL, p->dcy, l->hidden_size));
     /* One step more than there are: it only finishes dhx. */
     for (int64_t step = 0; step <= l->steps; step++) {
         const int64_t t = l->reverse ? step : l->steps - 1 - step;
         const int64_t n = step < l->steps ? l->batch_sizes[t] : 0;
         const int64_t products = p->dhx ? after_rows : LEAST(after_rows, n);
         TRY(passed_on(calls, p, after, products));
-        if (is_apart && step == l->steps)
+        if (is_apart(l) && step == l->steps)
             break;
         TRY(one_step(calls, p, n ? t : 0, n, products));
         after = t;
         after_rows = n;
     }
-    TRY(store_states(calls, l, p->dhx, is_apart ? p->products : p->dh, l->initial_size));
+    return 0;
+}
+
+int run_backward(const device_calls *calls, const stepped_backward *p)
+{
+    const stepped_layer *l = &p->layer;
+    TRY(load_states(calls, l, p->dh, NULL, p->dhy, l->state_size));
+    TRY(load_states(calls, l, p->dc, NULL, p->dcy, l->hidden_size));
+    TRY(l->persistent.steps ? persistent_backward(calls, p) : all_steps(calls, p));
+    TRY(store_states(calls, l, p->dhx, is_apart(l) ? p->products : p->dh, l->initial_size));
     return store_states(calls, l, p->dcx, p->dc, l->hidden_size);
 }

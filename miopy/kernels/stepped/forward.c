@@ -122,12 +122,10 @@ static int products_of(const device_calls *calls, const stepped_forward *p, int6
     return initial ? recurrent_products(calls, p, initial, S, before, n - before) : 0;
 }
 
-/* The cells of step t, of n rows of which h_rows have recurrent products. */
-static int cells(const device_calls *calls, const stepped_forward *p, int64_t t, int64_t n,
-                 int64_t h_rows, int64_t ahead)
+forward_step forward_step_from(const stepped_forward *p, int64_t row, int64_t ahead)
 {
     const stepped_layer *l = &p->layer;
-    const int64_t H = l->hidden_size, row = l->offsets[t];
+    const int64_t H = l->hidden_size;
     forward_step step = {
         .output = element(p->output, row * p->output_row, l->storage),
         .y = element(p->y, row * p->y_row, l->storage),
@@ -146,8 +144,6 @@ static int cells(const device_calls *calls, const stepped_forward *p, int64_t t,
         .y_row = p->y_row,
         .x_row = p->x_row,
         .x_gate = p->x_gate,
-        .rows = n,
-        .h_rows = h_rows,
         .hidden_size = H,
     };
     for (int i = 0; i < MOST_GATES; i++) {
@@ -158,8 +154,20 @@ static int cells(const device_calls *calls, const stepped_forward *p, int64_t t,
         step.scalars[i] = l->scalars[i];
     for (int i = 0; i < MOST_PLANES; i++)
         step.position[i] = l->position[i];
+    return step;
+}
+
+/* The cells of step t, of n rows of which h_rows have recurrent products. */
+static int cells(const device_calls *calls, const stepped_forward *p, int64_t t, int64_t n,
+                 int64_t h_rows, int64_t ahead)
+{
+    const stepped_layer *l = &p->layer;
+    const int64_t H = l->hidden_size, row = l->offsets[t];
+    forward_step step = forward_step_from(p, row, ahead);
     void *arguments[] = {&step};
     void *operand = p->hidden ? element(p->hidden, row * H, l->storage) : p->operand;
+    step.rows = n;
+    step.h_rows = h_rows;
     if (l->operand)
         TRY(late_product(calls, p, &step, operand));
     if (!l->project)
@@ -203,10 +211,15 @@ int run_forward(const device_calls *calls, const stepped_forward *p)
     void *sorted = l->order && p->hx ? p->sorted : NULL;
     TRY(load_states(calls, l, p->h, sorted, p->hx, l->initial_size));
     TRY(load_states(calls, l, p->c, NULL, p->cx, l->hidden_size));
+    TRY(gather_matrix_of_forward(calls, p));
     for (int64_t done = 0; done < l->steps;) {
         const int64_t end = done + chunk_steps(p, done);
         const int64_t low = l->reverse ? l->steps - end : done;
         TRY(input_products(calls, p, low, low + end - done));
+        if (l->persistent.steps) {
+            TRY(persistent_forward(calls, p, low, low + end - done));
+            done = end;
+        }
         for (; done < end; done++) {
             const int64_t t = l->reverse ? l->steps - 1 - done : done;
             TRY(one_step(calls, p, t, l->offsets[t] - l->offsets[low]));

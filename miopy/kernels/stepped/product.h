@@ -27,6 +27,18 @@ int load_states(const device_calls *calls, const stepped_layer *l, void *state, 
 int store_states(const device_calls *calls, const stepped_layer *l, void *final, const void *state,
                  int64_t size);
 
+/* What a kernel is given of the step whose first row this is, but for numbers of rows. `ahead`: the
+ * same row among input products; row_before: that of the step that forward runs before. */
+forward_step forward_step_from(const stepped_forward *p, int64_t row, int64_t ahead);
+backward_step backward_step_from(const stepped_backward *p, int64_t row, int64_t row_before);
+
+/* Where the layer has persistent kernels: put the matrix in their order; run the steps [low, high)
+ * in one launch; run all steps of backward. */
+int gather_matrix_of_forward(const device_calls *calls, const stepped_forward *p);
+int persistent_forward(const device_calls *calls, const stepped_forward *p, int64_t low,
+                       int64_t high);
+int persistent_backward(const device_calls *calls, const stepped_backward *p);
+
 /* The gates [low, high) of the layout whose recurrent products are with h: two runs of them, 0 and
  * 1, before and behind the late one. Either may be empty. */
 typedef struct {

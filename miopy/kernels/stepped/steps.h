@@ -16,6 +16,16 @@ typedef struct {
     int64_t a_row, a_column, b_row, b_column, c_row;
 } product;
 
+/* How blocks run many steps in one launch, see kernels/persistent; all 0 where steps run one by
+ * one. A block takes `rows` sequences; the numbers are those of its matrix (depth, columns). */
+typedef struct {
+    void *gather, *steps;   /* kernels */
+    void *fragments;        /* scratch: tiles of the matrix */
+    const int64_t *offsets; /* steps + 1, on the device */
+    int threads, rows, shared_nbytes;
+    int depth, columns, depth_tiles, num_tiles, tiles_per_warp, slots;
+} persistent_layer;
+
 typedef struct {
     int storage, real, reverse, gates, planes, saved;
     int idle_keeps_state; /* what a sequence without a step leaves: its initial states, or zeros */
@@ -36,6 +46,7 @@ typedef struct {
     const void *attention; /* storage (T), where the cell takes it */
     int position[8];       /* of each plane in products and dgates */
     double scalars[5];     /* of the cell's math */
+    persistent_layer persistent;
 } stepped_layer;
 
 typedef struct {

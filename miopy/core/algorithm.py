@@ -1,0 +1,197 @@
+"""How a device runs the steps of a layer: one by one, or many in one launch.
+
+`choose` is a pure function of the device, the configuration, the shape and what was asked for. Both
+algorithms leave the same in the caller's buffers, but for the rounding of sums, so each pass of a
+layer may choose for itself.
+
+stepwise     a product and a kernel per step (kernels/stepped)
+persistent   blocks take sequences through many steps, each with the whole recurrent matrix in its
+             registers and shared memory (kernels/persistent)
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from functools import lru_cache
+
+from ..errors import BadParam, NotSupported
+from .config import RNNConfig
+
+AUTO, STEPWISE, PERSISTENT = NAMES = ("auto", "stepwise", "persistent")
+VARIABLE = "MIOPY_RNN_ALGO"
+PERSISTENT_CELLS = ("relu", "tanh", "lstm", "gru")
+PERSISTENT_DTYPES = ("float32", "float16", "bfloat16")
+LEAST_STEPS = 4  # fewer do not repay reading the matrix into every block
+
+# Of a persistent kernel, which is compiled for them: see kernels/persistent/matrix.h.
+THREADS, LANES = 256, 32
+WARPS = THREADS // LANES
+TILE_COLUMNS, TILE_DEPTH_NBYTES = 16, 64
+TILE_NBYTES = TILE_COLUMNS * TILE_DEPTH_NBYTES
+INPUT_GAP = 8  # elements between rows of inputs, for the matrix instruction
+
+
+@dataclass(frozen=True)
+class DeviceProperties:
+    """What a choice depends on.
+
+    multiprocessors      how many blocks run at a time
+    shared_nbytes        shared memory that a block may have
+    matrix_instruction   dtypes for which it has the instruction of kernels/persistent/block.h
+    """
+
+    multiprocessors: int
+    shared_nbytes: int
+    matrix_instruction: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Products:
+    """How a persistent kernel multiplies.
+
+    matrix_instruction   by that instruction, or number by number
+    resident             tiles that each warp keeps in registers
+    most_rows            sequences in a block
+    """
+
+    matrix_instruction: bool
+    resident: int
+    most_rows: int
+
+
+BY_INSTRUCTION = Products(True, 22, 8)
+# Compilers may keep both elements of a 16-bit pair unpacked.
+BY_NUMBER = {"float32": Products(False, 16, 4)} | dict.fromkeys(
+    ("float16", "bfloat16"), Products(False, 8, 4)
+)
+
+
+@dataclass(frozen=True)
+class Residency:
+    """How a block of `rows` sequences holds a matrix (depth, columns).
+
+    depth_tiles, num_tiles   along its depth, and in all
+    tiles_per_warp, slots    as in kernels/persistent/matrix.h
+    shared_nbytes            of a block, states and sums included
+    """
+
+    rows: int
+    depth: int
+    columns: int
+    depth_tiles: int
+    num_tiles: int
+    tiles_per_warp: int
+    slots: int
+    shared_nbytes: int
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What runs the steps of a layer in one pass, and why.
+
+    products, residency   of the persistent algorithm; None for the other
+    """
+
+    algorithm: str
+    reason: str
+    products: Products | None = None
+    residency: Residency | None = None
+
+    @property
+    def is_persistent(self) -> bool:
+        return self.residency is not None
+
+    @property
+    def scratch_nbytes(self) -> int:
+        """Of a device's scratch: the matrix once more, in the order in which blocks load it."""
+        return WARPS * self.residency.tiles_per_warp * TILE_NBYTES if self.residency else 0
+
+
+def asked() -> str:
+    """MIOPY_RNN_ALGO: one of `NAMES`."""
+    name = os.environ.get(VARIABLE) or AUTO
+    if name not in NAMES:
+        raise BadParam(VARIABLE, f"must be one of {', '.join(NAMES)}", name)
+    return name
+
+
+def products_of(device: DeviceProperties, dtype: str) -> Products:
+    return BY_INSTRUCTION if dtype in device.matrix_instruction else BY_NUMBER[dtype]
+
+
+@lru_cache(maxsize=1024)
+def residency(config: RNNConfig, products: Products, rows: int, backward: bool) -> Residency:
+    """Forward multiplies h with the matrices of all gates, backward the gates' gradients."""
+    hidden, gates = config.hidden_size, config.num_gates * config.hidden_size
+    depth, columns = (gates, hidden) if backward else (hidden, gates)
+    tile_depth = TILE_DEPTH_NBYTES // config.itemsize
+    depth_tiles = -(-depth // tile_depth)
+    num_tiles = -(-columns // TILE_COLUMNS) * depth_tiles
+    per_warp = -(-num_tiles // WARPS)
+    slots = max(
+        (first + depth_tiles - 1) // per_warp - first // per_warp + 1
+        for first in range(0, num_tiles, depth_tiles)
+    )
+    if products.matrix_instruction:
+        inputs = rows * (depth_tiles * tile_depth + INPUT_GAP) * config.itemsize
+    else:
+        inputs = products.most_rows * depth_tiles * tile_depth * config.real_itemsize
+    states = (2 if config.record.has_cell_state else 1) * rows * hidden
+    shared_nbytes = (
+        WARPS * max(0, per_warp - products.resident) * TILE_NBYTES
+        + inputs
+        + (slots * rows * columns + states) * config.real_itemsize
+    )
+    return Residency(rows, depth, columns, depth_tiles, num_tiles, per_warp, slots, shared_nbytes)
+
+
+@lru_cache(maxsize=1024)
+def choose(
+    device: DeviceProperties,
+    config: RNNConfig,
+    steps: int,
+    batch: int,
+    *,
+    backward: bool,
+    asked: str = AUTO,
+) -> Choice:
+    """What runs the steps of a layer in one pass.
+
+    batch   sequences in the first step
+    asked   one of `NAMES`; raises NotSupported if it is "persistent" and cannot be
+    """
+    if asked == STEPWISE:
+        return Choice(STEPWISE, f"{VARIABLE} says so")
+    if not batch or not config.hidden_size:
+        return Choice(STEPWISE, "there is nothing to run")
+    found = _persistent(device, config, batch, backward)
+    if not found.is_persistent and asked == PERSISTENT:
+        raise NotSupported(VARIABLE, f"cannot be persistent: {found.reason}", asked)
+    if asked == PERSISTENT or not found.is_persistent:
+        return found
+    if steps < LEAST_STEPS:
+        return Choice(STEPWISE, f"there are fewer than {LEAST_STEPS} steps")
+    assert found.residency is not None
+    if batch > found.residency.rows * device.multiprocessors:
+        return Choice(STEPWISE, "there are more sequences than blocks at a time take")
+    return found
+
+
+def _persistent(device: DeviceProperties, config: RNNConfig, batch: int, backward: bool) -> Choice:
+    """That algorithm if it can run a layer; else the other, and why."""
+    if config.cell not in PERSISTENT_CELLS:
+        return Choice(STEPWISE, f"there is no persistent kernel for {config.cell}")
+    if config.dtype not in PERSISTENT_DTYPES:
+        return Choice(STEPWISE, f"there is no persistent kernel for {config.dtype}")
+    if config.projection_size or config.initial_size != config.hidden_size:
+        return Choice(STEPWISE, "there is no persistent kernel for h of another size than the cell")
+    if config.recurrent_mask:
+        return Choice(STEPWISE, "there is no persistent kernel with a mask on h")
+    products = products_of(device, config.dtype)
+    rows = min(-(-batch // device.multiprocessors), products.most_rows)
+    held = residency(config, products, rows, backward)
+    needed = f"a block of {rows} sequences takes {held.shared_nbytes} bytes of shared memory"
+    if held.shared_nbytes > device.shared_nbytes:
+        return Choice(STEPWISE, f"{needed} and may have {device.shared_nbytes}")
+    return Choice(PERSISTENT, needed, products, held)

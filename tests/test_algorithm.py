@@ -1,0 +1,112 @@
+"""Which algorithm runs the steps of a layer: a pure function of device, configuration and shape."""
+
+from __future__ import annotations
+
+import pytest
+from core_run import CoreRun
+from hostcuda.device import EmulatedDevice
+
+from miopy.backends import cuda
+from miopy.core import sequence as sequences
+from miopy.core.algorithm import (
+    AUTO,
+    PERSISTENT,
+    STEPWISE,
+    VARIABLE,
+    DeviceProperties,
+    choose,
+)
+from miopy.core.config import RNNConfig
+from miopy.core.plan import plan
+from miopy.errors import BadParam, NotSupported
+
+HOPPER = DeviceProperties(132, 227 << 10, ("float16", "bfloat16"))
+TURING = DeviceProperties(40, 64 << 10, ("float16",))
+LSTM = RNNConfig("lstm", 64, 128, dtype="float16")
+
+
+def algorithm(config: RNNConfig, steps: int = 50, batch: int = 16, device=HOPPER, **options) -> str:
+    found = {
+        choose(device, config, steps, batch, backward=backward, **options).algorithm
+        for backward in (False, True)
+    }
+    return found.pop() if len(found) == 1 else "mixed"
+
+
+@pytest.mark.parametrize(
+    ("config", "shape", "expected"),
+    [
+        (LSTM, {}, PERSISTENT),
+        (LSTM, {"steps": 3}, STEPWISE),
+        (LSTM, {"batch": 8 * 132}, PERSISTENT),
+        (LSTM, {"batch": 8 * 132 + 1}, STEPWISE),
+        (LSTM, {"steps": 0}, STEPWISE),
+        (RNNConfig("lstm", 64, 208, dtype="float16"), {}, PERSISTENT),
+        (RNNConfig("lstm", 64, 240, dtype="float16"), {}, STEPWISE),
+        (RNNConfig("gru", 64, 256, dtype="bfloat16"), {}, PERSISTENT),
+        (RNNConfig("gru", 64, 272, dtype="bfloat16"), {}, STEPWISE),
+        (RNNConfig("tanh", 64, 432, dtype="float16"), {}, PERSISTENT),
+        (RNNConfig("relu", 64, 464, dtype="float16"), {}, STEPWISE),
+        (RNNConfig("lstm", 64, 128), {}, PERSISTENT),
+        (RNNConfig("lstm", 64, 160), {}, STEPWISE),
+        (RNNConfig("lstm", 64, 128, dtype="float64"), {}, STEPWISE),
+        (RNNConfig("lstm", 64, 128, projection_size=32), {}, STEPWISE),
+        (RNNConfig("peephole_lstm", 64, 128), {}, STEPWISE),
+        (RNNConfig("lstm", 64, 160, dtype="float16"), {"device": TURING}, PERSISTENT),
+        (RNNConfig("lstm", 64, 192, dtype="float16"), {"device": TURING}, STEPWISE),
+        (RNNConfig("lstm", 64, 96, dtype="bfloat16"), {"device": TURING}, PERSISTENT),
+        (RNNConfig("lstm", 64, 128, dtype="bfloat16"), {"device": TURING}, STEPWISE),
+    ],
+)
+def test_blocks_keep_what_fits_where_steps_repeat(config, shape, expected):
+    assert algorithm(config, **shape) == expected
+
+
+def test_what_was_asked_for_is_taken_if_it_can_be():
+    assert algorithm(LSTM, asked=STEPWISE) == STEPWISE
+    assert algorithm(LSTM, steps=1, asked=PERSISTENT) == PERSISTENT
+    assert algorithm(LSTM, batch=10_000, asked=PERSISTENT) == PERSISTENT
+
+
+@pytest.mark.parametrize(
+    ("config", "device", "reason"),
+    [
+        (
+            RNNConfig("gru", 8, 512, dtype="float16"),
+            HOPPER,
+            r"takes \d+ bytes of shared memory and may have",
+        ),
+        (RNNConfig("logistic", 8, 8), HOPPER, "no persistent kernel for logistic"),
+        (RNNConfig("gru", 8, 8, dtype="float64"), HOPPER, "no persistent kernel for float64"),
+        (RNNConfig("lstm", 8, 8, projection_size=4), HOPPER, "h of another size"),
+        (RNNConfig("lstm", 8, 8, recurrent_mask=True), HOPPER, "a mask on h"),
+    ],
+)
+def test_what_cannot_be_is_refused_with_the_reason(config, device, reason):
+    with pytest.raises(NotSupported, match=reason) as raised:
+        choose(device, config, 9, 4, backward=False, asked=PERSISTENT)
+    assert VARIABLE in str(raised.value)
+    assert choose(device, config, 9, 4, backward=False, asked=AUTO).algorithm == STEPWISE
+
+
+def test_the_backend_refuses_it_too(monkeypatch):
+    monkeypatch.setenv(VARIABLE, PERSISTENT)
+    with pytest.raises(NotSupported, match="cannot be persistent"):
+        CoreRun(cuda.CudaBackend(EmulatedDevice()), RNNConfig("logistic", 3, 4), (2,) * 5).forward()
+
+
+def test_another_name_is_refused(monkeypatch):
+    monkeypatch.setenv(VARIABLE, "fast")
+    with pytest.raises(BadParam, match="auto, stepwise, persistent"):
+        CoreRun(cuda.CudaBackend(EmulatedDevice()), LSTM, (2,) * 5).forward()
+
+
+def test_a_plan_explains_itself():
+    sequence = sequences.from_lengths((50,) * 16)
+    small = plan(LSTM, sequence.rows, training=True)
+    assert small.explain(HOPPER, sequence) == {
+        "forward": "persistent: a block of 1 sequences takes 3344 bytes of shared memory",
+        "backward": "persistent: a block of 1 sequences takes 2576 bytes of shared memory",
+    }
+    large = plan(RNNConfig("lstm", 64, 1024), sequence.rows, training=True)
+    assert "may have 232448" in large.explain(HOPPER, sequence)["backward"]
