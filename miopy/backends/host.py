@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -89,6 +89,11 @@ def has_own_kernels(layer: Layer) -> bool:
     return layer.projection is None and config.record.is_plain and not reads_otherwise
 
 
+def _lock_of_process(locks: dict[int, threading.Lock]) -> threading.Lock:
+    """One per process: a fork while another thread computes copies a lock that stays taken."""
+    return locks.setdefault(os.getpid(), threading.Lock())
+
+
 def _pointer(address: int | None) -> Any:
     return ffi.cast(VOID, address or 0)
 
@@ -140,13 +145,13 @@ class HostBackend:
         self._allocator = Allocator(_allocate, ALIGNMENT)
         self._scratch = Scratch(self._allocator)
         self._engine = HostEngine(self._pool, self._scratch)
-        self.quantized = quantized_on(self._pool, lambda: self._lock)
         self._locks: dict[int, threading.Lock] = {}
+        # Holding the locks, not this: a cycle would keep threads until Python looks for cycles.
+        self.quantized = quantized_on(self._pool, partial(_lock_of_process, self._locks))
 
     @property
     def _lock(self) -> threading.Lock:
-        """One per process: a fork while another thread computes copies a lock that stays taken."""
-        return self._locks.setdefault(os.getpid(), threading.Lock())
+        return _lock_of_process(self._locks)
 
     def set_allocator(
         self,
