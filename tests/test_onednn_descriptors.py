@@ -114,6 +114,27 @@ def test_sizes_count_the_gap_behind_the_last_row():
     assert dn.dnnl_memory_desc_get_size(runtime) == 2**63
 
 
+@pytest.mark.parametrize("tag", [dn.dnnl_abc, dn.dnnl_format_tag_any])
+def test_sizes_that_c_cannot_tell(tag):
+    create, huge = dn.dnnl_memory_desc_create_with_tag, 2**31
+    assert create(3, (huge, 2**30 - 1, 1), dn.dnnl_f32, tag) is not None
+    for dims in ((huge, 2**30, 1), (huge, huge, huge), (0, huge, huge)):
+        fails(INVALID, create, 3, dims, dn.dnnl_f32, tag)
+    strided = dn.dnnl_memory_desc_create_with_strides
+    fails(INVALID, strided, 2, (2, 3), dn.dnnl_f32, (2**62, 1))
+
+
+@pytest.mark.parametrize("prop_kind", [dn.dnnl_forward_training, dn.dnnl_forward_inference])
+def test_sizes_of_workspace_and_scratchpad_that_c_cannot_tell(prop_kind):
+    engine = dn.dnnl_engine_create(dn.dnnl_cpu, 0)
+    data = tagged((2**31, 2**29, 1), dn.dnnl_abc)
+    weights = tagged((1, 1, 1, 3, 1), dn.dnnl_abcde)
+    create, direction = dn.dnnl_gru_forward_primitive_desc_create, dn.dnnl_unidirectional_left2right
+    tensors = data, None, weights, weights, None, data, None
+    message = fails(dn.dnnl_out_of_memory, create, engine, prop_kind, direction, *tensors, 0, None)
+    assert "at most 9223372036854775807 bytes" in message
+
+
 def test_equality_is_of_the_memory():
     create, equal = dn.dnnl_memory_desc_create_with_strides, dn.dnnl_memory_desc_equal
     descriptor = tagged((1, 3), dn.dnnl_ab)

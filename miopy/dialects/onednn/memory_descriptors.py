@@ -32,6 +32,7 @@ ANY = dnnl_format_kind_t.dnnl_format_kind_any
 BLOCKED = dnnl_format_kind_t.dnnl_blocked
 OPAQUE = dnnl_format_kind_t.dnnl_format_kind_opaque
 RUNTIME_SIZE = 2**63  # DNNL_RUNTIME_SIZE_VAL
+MOST_NBYTES = 2**63 - 1
 
 
 @dataclass(eq=False)
@@ -51,6 +52,14 @@ class MemoryDescriptor:
     strides: tuple[int, ...] = ()
     opaque_size: int = 0
     alive: bool = True
+
+    def __post_init__(self) -> None:
+        """Raise BadParam for sizes and strides that C cannot tell."""
+        if not self.dims or self.has_runtime_values:
+            return
+        dense_nbytes = math.prod(max(n, 1) for n in self.dims) * self.element_type.itemsize
+        if max(dense_nbytes, self.size) > MOST_NBYTES:
+            raise BadParam("dims", f"must take at most {MOST_NBYTES} bytes", self.dims)
 
     @property
     def element_type(self) -> DataType:

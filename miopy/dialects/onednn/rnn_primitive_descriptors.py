@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...core.config import CONCAT, LEFT_TO_RIGHT, RIGHT_TO_LEFT, SUM, RNNConfig
-from ...errors import BadParam, NotSupported
+from ...errors import BadParam, NotSupported, OutOfMemory
 from .attributes import Attributes, copy_of
 from .engine import Engine
-from .memory_descriptors import MemoryDescriptor
+from .memory_descriptors import MOST_NBYTES, MemoryDescriptor
 from .primitive_descriptors import Argument, PrimitiveDescriptor, bytes_descriptor
 from .rnn_descriptors import RnnDescriptor, Settings, rnn_descriptor
 from .rnn_execution import RnnExecution
@@ -66,7 +66,8 @@ def create(
 def rnn_primitive_descriptor(
     engine: Engine, descriptor: RnnDescriptor, attr: Attributes | None
 ) -> PrimitiveDescriptor:
-    """What is left to check, and to decide. Raises NotSupported for layouts and attributes."""
+    """What is left to check, and to decide. Raises NotSupported for layouts and attributes, and
+    OutOfMemory if a workspace or scratchpad would be larger than C can tell."""
     attributes = copy_of(attr)
     _check_channels(descriptor)
     is_quantized = descriptor.tensors["src_layer"].data_type in (U8, S8)
@@ -80,7 +81,8 @@ def rnn_primitive_descriptor(
         raise NotSupported("attr", "must have no quantisation parameters without 8-bit data")
     else:
         execution = RnnExecution(_config(descriptor), descriptor, tensors)
-    workspace = bytes_descriptor(execution.workspace_nbytes if descriptor.trains else 0)
+    _check_spaces(execution)
+    workspace = bytes_descriptor(execution.workspace_nbytes)
     settings = descriptor.settings
     return PrimitiveDescriptor(
         dnnl_primitive_kind_t.dnnl_rnn,
@@ -110,6 +112,15 @@ def _check_channels(descriptor: RnnDescriptor) -> None:
     ):
         if not channels:
             raise NotSupported(f"{name}_desc", "must have channels", descriptor.tensors[name].dims)
+
+
+def _check_spaces(execution: QuantizedExecution | RnnExecution) -> None:
+    for name, nbytes in (
+        ("workspace", execution.workspace_nbytes),
+        ("scratchpad", execution.scratchpad_nbytes),
+    ):
+        if nbytes > MOST_NBYTES:
+            raise OutOfMemory(name, f"must be at most {MOST_NBYTES} bytes", nbytes)
 
 
 def _config(descriptor: RnnDescriptor) -> RNNConfig:
