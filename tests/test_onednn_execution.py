@@ -120,6 +120,35 @@ def test_memory_that_does_not_fit():
     fixed.flags.writeable = False
     assert "read-only" in one.refused(DST_LAYER=fixed)
     assert "aligned" in one.refused(WORKSPACE=1 + 4 * 10**6)
+    assert "aligned" in one.refused(DST_LAYER=np.zeros(500, np.uint8)[1:])
+
+
+def test_codes_are_not_other_numbers():
+    """As many bytes of them would do."""
+    engine = dn.dnnl_engine_create(dn.dnnl_cpu, 0)
+    stream = dn.dnnl_stream_create(engine, dn.dnnl_stream_default_flags)
+    source, target = (
+        dn.dnnl_memory_desc_create_with_tag(1, (6,), dtype, dn.dnnl_a)
+        for dtype in (dn.dnnl_f32, dn.dnnl_u8)
+    )
+    reorder = dn.dnnl_reorder_primitive_desc_create(source, engine, target, engine)
+    primitive, numbers = dn.dnnl_primitive_create(reorder), np.arange(6, dtype=np.float32)
+    for other in (numbers.copy(), np.zeros(6, np.int8)):
+        args = {dn.DNNL_ARG_FROM: numbers, dn.DNNL_ARG_TO: other}
+        with pytest.raises(MiopyError, match="must have elements of type uint8"):
+            dn.dnnl_primitive_execute(primitive, stream, 2, args)
+    codes = np.zeros(6, np.uint8)
+    args = {dn.DNNL_ARG_FROM: numbers, dn.DNNL_ARG_TO: codes}
+    dn.dnnl_primitive_execute(primitive, stream, 2, args)
+    assert np.array_equal(codes, numbers)
+
+
+@pytest.mark.parametrize("args", [7, [1], [(1, 2, 3)], [([], None)]])
+def test_arguments_are_a_mapping_or_pairs(args):
+    one = Prepared("host")
+    with pytest.raises(MiopyError, match="`args` must be a mapping, or pairs") as caught:
+        dn.dnnl_primitive_execute(one.primitive, one.run.stream, 1, args)
+    assert caught.value.status == INVALID
 
 
 def test_memory_that_was_allocated_holds_any_type(backend):

@@ -46,18 +46,18 @@ def tensor_address(
 ) -> int:
     """The address behind a handle, checked to hold a descriptor's tensor; 0 without elements.
 
-    An array of bytes holds elements of any type, as memory that was allocated here does.
+    A NumPy or CuPy array of bytes holds elements of any type, as memory that was allocated here
+    does.
     """
     nbytes = descriptor.nbytes
     if not nbytes:
         return 0
-    dtype = None if descriptor.format_kind == OPAQUE else descriptor.element_type.name
-    is_raw = dtype == "uint8" or getattr(handle, "dtype", None) == np.uint8
+    is_raw = descriptor.format_kind == OPAQUE or getattr(handle, "dtype", None) == np.uint8
     return address_of(
         argument,
         handle,
         nbytes=nbytes,
-        dtype=None if is_raw else dtype,
+        dtype=None if is_raw else descriptor.element_type.name,
         writable=writable,
         location=backend,
     )

@@ -13,13 +13,13 @@ from .engine import Stream
 from .entry import entry
 from .memory import Memory, tensor_address
 from .memory_descriptors import OPAQUE
-from .primitive_descriptors import USER, Argument, PrimitiveDescriptor
+from .primitive_descriptors import Argument, PrimitiveDescriptor
 from .types import DNNL_ARG_SCRATCHPAD
 
 OPAQUE_ALIGNMENT = 4  # of workspace, scratchpad and packed weights: they hold float or int32
 IN_PLACE = {"dst_iter": "src_iter", "dst_iter_c": "src_iter_c"}  # may be one and the same
 
-Arguments = Mapping[int, Any] | Iterable[tuple[int, Any]]
+Arguments = Mapping[int, Any] | Iterable[tuple[int, Any]] | None
 
 
 @dataclass(eq=False, slots=True)
@@ -61,7 +61,8 @@ def dnnl_primitive_execute(
             primitive does not have are ignored. An array must be contiguous and hold the tensor
 
     BadParam if an argument is missing, was made with another memory descriptor than the primitive
-    has, or overlaps an output; a state may be replaced in place.
+    has, or overlaps an output; a state may be replaced in place. Whether tensors with gaps between
+    their elements overlap is not looked at.
     """
     descriptor, engine = primitive.descriptor, stream.engine
     if engine.kind != descriptor.engine.kind:
@@ -73,9 +74,9 @@ def dnnl_primitive_execute(
         spans[argument.name] = _span(number, argument, given, engine.backend)
         if argument.is_output:
             writes.add(argument.name)
-    scratchpad = None
-    if descriptor.attributes.scratchpad_mode == USER and descriptor.scratchpad.dims:
-        own = Argument("scratchpad", "DNNL_ARG_SCRATCHPAD", descriptor.scratchpad, True)
+    scratchpad, of_user = None, descriptor.scratchpad
+    if of_user.dims:
+        own = Argument("scratchpad", "DNNL_ARG_SCRATCHPAD", of_user, True)
         spans["scratchpad"] = _span(DNNL_ARG_SCRATCHPAD, own, given, engine.backend)
         writes.add("scratchpad")
         scratchpad = spans["scratchpad"].address
@@ -89,13 +90,14 @@ def dnnl_primitive_execute(
 
 def _read(count: int, args: Arguments) -> dict[int, Any]:
     """The first `count` arguments by number."""
-    if args is None:
-        pairs: list[Any] = []
-    else:
-        pairs = list(args.items() if isinstance(args, Mapping) else args)
+    try:
+        pairs = list(args.items() if isinstance(args, Mapping) else args or ())
+        given = dict(pairs[:count])
+    except (TypeError, ValueError):
+        raise BadParam("args", "must be a mapping, or pairs of numbers and arguments") from None
     if len(pairs) < count:
         raise BadParam("args", f"must hold {count} arguments", len(pairs))
-    return dict(pairs[:count])
+    return given
 
 
 def _span(number: int, argument: Argument, given: Mapping[int, Any], backend: Any) -> Span:
@@ -112,8 +114,9 @@ def _span(number: int, argument: Argument, given: Mapping[int, Any], backend: An
             raise BadParam(name, "must have the memory descriptor that the primitive has")
         value = value.handle
     address = tensor_address(name, value, wanted, backend, writable=argument.is_output)
-    if argument.name in ("workspace", "scratchpad") or wanted.format_kind == OPAQUE:
-        check_alignment(name, address, OPAQUE_ALIGNMENT)
+    is_opaque = argument.name in ("workspace", "scratchpad") or wanted.format_kind == OPAQUE
+    itemsize = wanted.element_type.itemsize
+    check_alignment(name, address, OPAQUE_ALIGNMENT if is_opaque else itemsize)
     return Span(name, address, wanted.nbytes if wanted.is_dense else 0)
 
 
