@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any
 
 import hostcuda
@@ -188,6 +188,17 @@ def test_a_primitive_is_executed_on_a_stream_of_its_kind_of_engine(monkeypatch):
     one, other = Prepared("emulated"), Prepared("host")
     with pytest.raises(MiopyError, match="must be of a dnnl_gpu engine"):
         dn.dnnl_primitive_execute(one.primitive, other.run.stream, 0, {})
+
+
+def test_an_engine_is_destroyed_when_no_primitive_executes():
+    one = Prepared("host")
+    one.execute(one.arrays)
+    engine = one.run.engine
+    with ThreadPoolExecutor(1) as threads:
+        with engine.lock:  # as an execution holds it
+            destroyed = threads.submit(dn.dnnl_engine_destroy, engine)
+            assert wait([destroyed], timeout=0.05).not_done
+        destroyed.result(timeout=10)
 
 
 def test_threads_share_an_engine(backend):

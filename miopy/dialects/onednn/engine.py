@@ -50,9 +50,10 @@ class Engine:
         )
 
     def close(self) -> None:
-        """Give back what was kept between calls."""
-        self._scratchpad, self._scratchpad_nbytes = None, 0
-        self.backend.close()
+        """Give back what was kept between calls, when no primitive executes."""
+        with self.lock:
+            self._scratchpad, self._scratchpad_nbytes = None, 0
+            self.backend.close()
 
 
 @dataclass(eq=False, slots=True)
