@@ -8,7 +8,7 @@ from ..core.memory import Location, Span, address_of, check_alignment, check_dis
 from ..errors import BufferTooSmall
 from .arguments import check_integer
 
-OPAQUE_ALIGNMENT = 4  # of workspace and reserve: they hold float, or double for double
+OPAQUE_ALIGNMENT = 4  # of opaque buffers: they hold float or int32, or double for double
 
 
 class Buffer(NamedTuple):

@@ -109,7 +109,7 @@ class QuantizedKernels(Protocol):
     """What a device does on codes. Addresses are its own; work is put on the backend's stream."""
 
     def copy(self, scale: CodeScale, to: Values, source: Values | None, count: int) -> None:
-        """Codes or numbers as codes or numbers; None stands for zeros, to codes alone."""
+        """Numbers as codes, or codes as either; None stands for the number 0, to codes alone."""
 
     def pack(
         self,

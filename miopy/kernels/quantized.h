@@ -20,7 +20,7 @@ typedef struct {
     int64_t per_output; /* 1, or 0 for a single factor */
 } weight_scale;
 
-/* `count` numbers or codes of data as codes or numbers. */
+/* `count` numbers of data as codes, or codes as either. */
 typedef struct {
     void *to;
     const void *from; /* NULL: the number 0 */

@@ -5,7 +5,7 @@ A handle is an address, an array of the engine's kind of memory, or None; in C a
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -79,7 +79,7 @@ def dnnl_memory_create(memory_desc: MemoryDescriptor, engine: Engine, handle: An
     if type(handle) is int and handle in (DNNL_MEMORY_ALLOCATE, -1):
         size = memory_desc.size
         handle = engine.backend.empty((size,), "uint8") if size else None
-    return Memory(replace(memory_desc), engine, handle)
+    return Memory(memory_desc.copy(), engine, handle)
 
 
 @entry

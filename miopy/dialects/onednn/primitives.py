@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from ...calls.arguments import check_integer, check_live
+from ...calls.data import OPAQUE_ALIGNMENT
 from ...core.memory import Span, check_alignment, check_disjoint
 from ...errors import BadParam
 from .engine import Stream
@@ -16,7 +17,6 @@ from .memory_descriptors import OPAQUE
 from .primitive_descriptors import Argument, PrimitiveDescriptor
 from .types import DNNL_ARG_SCRATCHPAD
 
-OPAQUE_ALIGNMENT = 4  # of workspace, scratchpad and packed weights: they hold float or int32
 IN_PLACE = {"dst_iter": "src_iter", "dst_iter_c": "src_iter_c"}  # may be one and the same
 
 Arguments = Mapping[int, Any] | Iterable[tuple[int, Any]] | None

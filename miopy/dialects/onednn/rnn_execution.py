@@ -25,12 +25,17 @@ from .rnn_layouts import LAYER_DATA, MATRICES, is_batch_major, is_native, matrix
 from .rnn_tensors import DIFF_WEIGHTS, forward_name
 from .types import dnnl_data_type_t
 
-ALIGNMENT = 64
+ALIGNMENT = 64  # of regions of scratchpads
 CORE_TYPES = {
     "float32": dnnl_data_type_t.dnnl_f32,
     "float16": dnnl_data_type_t.dnnl_f16,
     "bfloat16": dnnl_data_type_t.dnnl_bf16,
 }
+
+
+def book(space: Space, name: str, nbytes: int) -> None:
+    """Add a region of bytes to a scratchpad."""
+    space.book(name, (-(-nbytes // ALIGNMENT) * ALIGNMENT,), 1)
 
 
 class RnnExecution:
@@ -65,12 +70,9 @@ class RnnExecution:
         padded = bool(self.batch_major)
         self.plan = plan(config, steps * batch, training=descriptor.trains, padded=padded)
         self.space = Space()
-        self._book("core", self.plan.workspace.nbytes)
+        book(self.space, "core", self.plan.workspace.nbytes)
         for name, each in self.copied.items():
-            self._book(name, each.nbytes)
-
-    def _book(self, name: str, nbytes: int) -> None:
-        self.space.book(name, (-(-nbytes // ALIGNMENT) * ALIGNMENT,), 1)
+            book(self.space, name, each.nbytes)
 
     @cached_property
     def sequence(self) -> Sequence:

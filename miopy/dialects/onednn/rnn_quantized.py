@@ -21,15 +21,14 @@ from .attributes import Attributes, WeightScales
 from .conversion import Tensor, convert
 from .memory_descriptors import ANY, OPAQUE, MemoryDescriptor, dense
 from .rnn_descriptors import RnnDescriptor
-from .rnn_layouts import MATRICES, VECTORS, resolved
+from .rnn_execution import book
+from .rnn_layouts import LAYER_DATA, MATRICES, VECTORS, resolved
 from .rnn_tensors import LSTM
 from .rnn_types import S8
 from .types import dnnl_data_type_t
 
 F32 = dnnl_data_type_t.dnnl_f32
-ALIGNMENT = 64
 ROLES = {INPUT: "weights_layer", RECURRENT: "weights_iter", PROJECTION: "weights_projection"}
-LAYER_DATA = ("src_layer", "dst_layer")
 
 
 def packed_weights(dims: tuple[int, ...]) -> PackedWeights:
@@ -94,17 +93,14 @@ class QuantizedExecution:
             if not self._is_native(name, each)
         }
         self._space = Space()
-        self._book("core", self._plan.workspace.nbytes)
+        book(self._space, "core", self._plan.workspace.nbytes)
         for name in filter(self._is_plain, ROLES.values()):
-            self._book(name, packed_weights(tensors[name].dims).nbytes)
+            book(self._space, name, packed_weights(tensors[name].dims).nbytes)
         for name, each in self._copied.items():
-            self._book(name, each.nbytes)
+            book(self._space, name, each.nbytes)
         if "bias" not in tensors:
             self._bias_elements = sizes.layers * sizes.directions * rnn.num_gates * sizes.dhc
-            self._book("bias", 4 * self._bias_elements)
-
-    def _book(self, name: str, nbytes: int) -> None:
-        self._space.book(name, (-(-nbytes // ALIGNMENT) * ALIGNMENT,), 1)
+            book(self._space, "bias", 4 * self._bias_elements)
 
     def _is_plain(self, name: str) -> bool:
         """Whether weights are there and not packed."""
