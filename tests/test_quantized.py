@@ -99,6 +99,15 @@ def test_states_that_are_not_given_are_zero(backend, name):
     check(replace(case, null=("hx", "cx", "hy", "cy")))
 
 
+def test_nan_in_a_cell_state_stays(backend):
+    """And its output has the lowest code."""
+    run = QuantizedRun(Case(network("lstm", "left_to_right", 1)), backends.get())
+    run.cx[:, :, 0] = np.nan
+    results = run.run()
+    assert np.array_equal(np.isnan(results["cy"]), np.isnan(run.cx))
+    assert not results["y"][:, 0].any() and results["y"][:, 1].any()
+
+
 @pytest.mark.parametrize("name", CELLS)
 def test_without_a_step_states_stay(backend, name):
     run = QuantizedRun(Case(network(name, "concat", 2), steps=0), backends.get())

@@ -48,8 +48,8 @@ INLINE real number_before(const quantized_step *s, unit_place p)
 
 KERNEL FN(quantized_lstm)(quantized_step s)
 {
-    const real infinity = splat(f32_of_bits(0x7f800000));
-    const real unclipped[] = {-infinity, infinity, infinity};
+    const real infinity = splat(f32_of_bits(0x7f800000)), nan = splat(f32_of_bits(0x7fc00000));
+    const real unclipped[] = {-infinity, infinity, nan};
     EACH(e, places(s.rows, s.hidden_size)) {
         const unit_place p = place_of(e, s.hidden_size);
         const real prev[] = {zero, read_floats(s.c + p.at, p.left)};

@@ -1,6 +1,6 @@
 /* LSTM: i, f, o = sigmoid(a)   g = tanh(a_g)   c' = f*clip(c) + i*g   h' = o*tanh(clip(c'))
  *   pre: i f g o    states: h c    saved: i f g o    scalars: the bounds of clip, and what NaN
- * becomes Without clipping the bounds are infinite and NaN becomes NaN. */
+ * becomes. Without clipping the bounds are infinite and NaN becomes NaN. */
 INLINE real lstm_clip(real c, const real *scalars)
 {
     real bounded = pick(c < scalars[0], scalars[0], pick(c > scalars[1], scalars[1], c));
