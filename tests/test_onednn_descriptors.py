@@ -216,7 +216,7 @@ def test_attributes_are_kept():
     fails(INVALID, get_mode, attr)
 
 
-def test_quantisation_parameters():
+def test_quantization_parameters():
     attr = dn.dnnl_primitive_attr_create()
     assert dn.dnnl_primitive_attr_get_rnn_data_qparams(attr) == (1.0, 0.0)
     dn.dnnl_primitive_attr_set_rnn_data_qparams(attr, 100.1, 64)

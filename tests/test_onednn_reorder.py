@@ -102,7 +102,7 @@ def test_what_is_not_finite(reorder):
     assert codes.tolist() == [0, 255, 0, 0]
 
 
-def test_data_is_quantised(reorder):
+def test_data_is_quantized(reorder):
     values, attr = numbers(4, 3, 5, scale=2), dn.dnnl_primitive_attr_create()
     dn.dnnl_primitive_attr_set_rnn_data_qparams(attr, 63.5, 128.0)
     got = reorder(
@@ -112,7 +112,7 @@ def test_data_is_quantised(reorder):
 
 
 @pytest.mark.parametrize("mask", [0, 24])
-def test_weights_are_quantised(mask, reorder):
+def test_weights_are_quantized(mask, reorder):
     values, attr = numbers(2, 1, 5, 4, 3, scale=2), dn.dnnl_primitive_attr_create()
     scales = np.linspace(20, 120, 12 if mask else 1, dtype=np.float32)
     dn.dnnl_primitive_attr_set_rnn_weights_qparams(attr, len(scales), mask, scales)
@@ -122,7 +122,7 @@ def test_weights_are_quantised(mask, reorder):
     assert np.array_equal(got, np.clip(np.rint(values * factors), -128, 127))
 
 
-def test_projections_are_quantised(reorder):
+def test_projections_are_quantized(reorder):
     values, attr = numbers(2, 1, 5, 3), dn.dnnl_primitive_attr_create()
     scales = np.array([100, 50, 25], np.float32)
     dn.dnnl_primitive_attr_set_rnn_weights_projection_qparams(attr, 3, 8, scales)

@@ -243,7 +243,7 @@ def test_tensors_without_channels(sizes):
 
 
 @pytest.mark.parametrize("which", ["data", "weights", "weights_projection"])
-def test_quantisation_of_numbers_that_are_not_8_bit(which):
+def test_quantization_of_numbers_that_are_not_8_bit(which):
     attr = dn.dnnl_primitive_attr_create()
     setter = getattr(dn, f"dnnl_primitive_attr_set_rnn_{which}_qparams")
     setter(attr, *((2.0, 1.0) if which == "data" else (1, 0, [2.0])))

@@ -1,4 +1,4 @@
-"""Reorders: a tensor in another layout or of another type, quantised if the attributes say so.
+"""Reorders: a tensor in another layout or of another type, quantized if the attributes say so.
 
 Without attributes numbers become the nearest ones of the type. Attributes of RNNs make f32 into
 8-bit integers: of five dimensions, weights_layer or weights_iter with their parameters; all others
@@ -54,7 +54,7 @@ class ReorderExecution:
     def _quantize(self, attributes: Attributes) -> None:
         dims, to = self._target.dims, self._target.data_type
         if self._source.data_type != F32 or to not in (U8, S8):
-            raise NotSupported("attr", "must not quantise but from f32 to u8 or s8")
+            raise NotSupported("attr", "must not quantize but from f32 to u8 or s8")
         parameters = attributes.weights if len(dims) == 5 else None
         if len(dims) == 4 and to == S8 and attributes.data is None:
             parameters = attributes.projection
@@ -67,7 +67,7 @@ class ReorderExecution:
             scale, self._shift = attributes.data
             self._scales, self._strides = np.array([scale], np.float32), (0,) * len(dims)
         else:
-            raise NotSupported("attr", "must have quantisation parameters of this tensor")
+            raise NotSupported("attr", "must have quantization parameters of this tensor")
 
     @property
     def scratchpad_nbytes(self) -> int:

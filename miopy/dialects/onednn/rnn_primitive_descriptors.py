@@ -78,7 +78,7 @@ def rnn_primitive_descriptor(
         direction = DIRECTIONS[dnnl_rnn_direction_t(descriptor.settings.direction)]
         execution = QuantizedExecution(descriptor, direction, tensors, attributes)
     elif attributes.quantizes:
-        raise NotSupported("attr", "must have no quantisation parameters without 8-bit data")
+        raise NotSupported("attr", "must have no quantization parameters without 8-bit data")
     else:
         execution = RnnExecution(_config(descriptor), descriptor, tensors)
     _check_spaces(execution)
