@@ -65,3 +65,12 @@ def test_packed_weights_are_no_tensor():
     with pytest.raises(MiopyError) as caught:
         dn.dnnl_reorder_primitive_desc_create(packed, run.engine, plain, run.engine, None)
     assert caught.value.status == dn.dnnl_invalid_arguments
+
+
+def test_version_2_tells_its_operation_too():
+    v2 = dn.v2
+    operation = v2.dnnl_primitive_desc_query(
+        Int8Run(Int8Case("gru"), "host").descriptor(), v2.dnnl_query_rnn_d
+    )
+    assert operation.cell_kind is v2.dnnl_vanilla_gru
+    assert operation.prop_kind == v2.dnnl_forward_inference

@@ -84,7 +84,7 @@ class QuantizedExecution:
             direction,
             sizes.dic if has_projection else 0,
         )
-        self._descriptor, self._tensors = descriptor, tensors
+        self.descriptor, self._tensors = descriptor, tensors
         self._quantization = _quantization(tensors, attributes)
         self._plan = plan(rnn, sizes.steps, sizes.batch)
         self._copied = {
@@ -116,7 +116,7 @@ class QuantizedExecution:
         return self._space.nbytes
 
     def execute(self, backend: Any, addresses: Mapping[str, int], scratchpad: int) -> None:
-        sizes, tensors = self._descriptor.sizes, self._tensors
+        sizes, tensors = self.descriptor.sizes, self._tensors
         if not (sizes.steps and sizes.batch):
             return
         at = dict(addresses)
@@ -125,12 +125,12 @@ class QuantizedExecution:
             for name, each in self._copied.items()
         }
         for name, copy in copies.items():
-            if not self._descriptor.is_output(name):
+            if not self.descriptor.is_output(name):
                 convert(backend, copy, Tensor(tensors[name], at[name]))
         at |= {name: copy.address for name, copy in copies.items()}
         self._forward(backend, at, scratchpad)
         for name, copy in copies.items():
-            if self._descriptor.is_output(name):
+            if self.descriptor.is_output(name):
                 convert(backend, Tensor(tensors[name], addresses[name]), copy)
 
     def _forward(self, backend: Any, at: Mapping[str, int], scratchpad: int) -> None:

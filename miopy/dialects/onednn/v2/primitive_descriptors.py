@@ -13,6 +13,7 @@ from ..memory_descriptors import MemoryDescriptor
 from ..primitive_descriptors import PrimitiveDescriptor
 from ..rnn_execution import RnnExecution
 from ..rnn_primitive_descriptors import rnn_primitive_descriptor
+from ..rnn_quantized import QuantizedExecution
 from .operations import PROP_KINDS, RnnOperation
 from .types import dnnl_primitive_kind_t, dnnl_query_t, in_version_3
 
@@ -56,7 +57,7 @@ def dnnl_primitive_desc_query(
 
 def _operation(primitive_desc: PrimitiveDescriptor) -> RnnOperation:
     execution = primitive_desc.execution
-    if not isinstance(execution, RnnExecution):
+    if not isinstance(execution, RnnExecution | QuantizedExecution):
         raise NotSupported("what", "must be a query that this primitive answers")
     descriptor = execution.descriptor
     return RnnOperation(descriptor, descriptor.settings.prop_kind)
