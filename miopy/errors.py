@@ -5,6 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 _ABSENT = object()
+_LONGEST = 200  # characters of a value in a message
+
+
+def brief(value: Any) -> str:
+    """A value as messages show it: its repr in one line, cut where an array would fill a page."""
+    text = " ".join(line.strip() for line in repr(value).splitlines())
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
 
 
 class MiopyError(Exception):
@@ -28,7 +35,7 @@ class MiopyError(Exception):
 
     def __str__(self) -> str:
         place = f"{self.function}: " if self.function else ""
-        got = f", got {self.value!r}" if self.has_value else ""
+        got = f", got {brief(self.value)}" if self.has_value else ""
         return f"{place}`{self.argument}` {self.rule}{got}"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 import pytest
 
 from miopy import errors, miopen
@@ -46,6 +47,14 @@ def test_error_leaves_with_function_and_status(kind: type[errors.MiopyError]) ->
         fail()
     assert raised.value.status == STATUS[kind]
     assert str(raised.value) == "fail: `hsize` must be positive, got -1"
+
+
+def test_an_array_in_the_place_of_a_number_does_not_fill_the_message() -> None:
+    with pytest.raises(BadParam) as raised:
+        check_integer("workSpaceSize", np.zeros((100, 100)), 0)
+    message = str(raised.value)
+    assert message.startswith("`workSpaceSize` must be an integer, got array([[0., 0.")
+    assert "\n" not in message and len(message) < 300
 
 
 def test_errors_own_status_is_kept() -> None:

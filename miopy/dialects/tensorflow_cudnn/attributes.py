@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...core.config import CONCAT, DTYPES, LEFT_TO_RIGHT, RNNConfig, remembered_config
-from ...errors import BadParam
+from ...errors import BadParam, brief
 from .entry import InvalidArgumentError, InvalidTypeError
 
 CELLS = {"rnn_relu": "relu", "rnn_tanh": "tanh", "lstm": "lstm", "gru": "gru"}
@@ -98,7 +98,7 @@ def read_attributes(
 
 
 def _expected(kind: str, argument: str, value: Any) -> InvalidTypeError:
-    text = f"Expected {kind} for argument '{argument}' not {value!r}."
+    text = f"Expected {kind} for argument '{argument}' not {brief(value)}."
     return InvalidTypeError(argument, text, value)
 
 
@@ -154,6 +154,8 @@ def check_type(argument: str, value: Any) -> str:
     name = getattr(value, "name", value)
     if isinstance(name, str):
         return ATTRIBUTE_TYPES.get(name, name)
+    if value is None:  # which NumPy takes for float64
+        raise _expected("DataType", argument, value)
     try:
         return np.dtype(value).name
     except TypeError:

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from ...core.config import RNNConfig
-from ...errors import BadParam
+from ...errors import BadParam, brief
 from ...layouts import CUDNN
 from .attributes import Attributes, check_count, check_floating_type, check_type, read_attributes
 from .entry import InvalidArgumentError, InvalidTypeError, entry
@@ -182,7 +182,7 @@ def _config(
 
 def _list(argument: str, values: Any) -> list[Any]:
     if not isinstance(values, (list, tuple)):
-        text = f"Expected list for '{argument}' argument to '{{op}}' Op, not {values!r}."
+        text = f"Expected list for '{argument}' argument to '{{op}}' Op, not {brief(values)}."
         raise InvalidTypeError(argument, text)
     return list(values)
 
