@@ -254,6 +254,7 @@ def test_sizes_must_not_be_below_those_that_were_queried(kind, name):
     for argument, size in sizes.items():
         error = refused(run, name, **{argument: size - 1})
         assert_error(error, argument, kind=BufferTooSmall)
+        assert_error(refused(run, name, **{argument: None}), argument)
 
 
 def steps(batches, vector, dtype="float32"):

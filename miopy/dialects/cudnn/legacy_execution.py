@@ -91,9 +91,9 @@ def cudnnRNNForwardInference(
     states |= {"hyDesc": (hyDesc, hy), "cyDesc": (cyDesc, cy)}
     inputs, weights, outputs = ("xDesc", xDesc), ("wDesc", wDesc), {"yDesc": yDesc}
     run = _run(handle, rnnDesc, seqLength, inputs, weights, outputs, states)
-    check_spaces(run, workSpaceSizeInBytes, None)
     tensors = {"x": x, "hx": hx, "cx": cx, "y": y, "hy": hy, "cy": cy}
     space = Buffer("workspace", workspace, workSpaceSizeInBytes)
+    check_spaces(run, space, None)
     run_forward(run, tensors, Weights("w", w), space, None)
 
 
@@ -130,10 +130,10 @@ def cudnnRNNForwardTraining(
     states |= {"hyDesc": (hyDesc, hy), "cyDesc": (cyDesc, cy)}
     inputs, weights, outputs = ("xDesc", xDesc), ("wDesc", wDesc), {"yDesc": yDesc}
     run = _run(handle, rnnDesc, seqLength, inputs, weights, outputs, states)
-    check_spaces(run, workSpaceSizeInBytes, reserveSpaceSizeInBytes)
     tensors = {"x": x, "hx": hx, "cx": cx, "y": y, "hy": hy, "cy": cy}
     space = Buffer("workspace", workspace, workSpaceSizeInBytes)
     reserve = Buffer("reserveSpace", reserveSpace, reserveSpaceSizeInBytes)
+    check_spaces(run, space, reserve)
     run_forward(run, tensors, Weights("w", w), space, reserve)
 
 
@@ -178,11 +178,11 @@ def cudnnRNNBackwardData(
     inputs, weights = ("dxDesc", dxDesc), ("wDesc", wDesc)
     outputs = {"yDesc": yDesc, "dyDesc": dyDesc}
     run = _run(handle, rnnDesc, seqLength, inputs, weights, outputs, states)
-    check_spaces(run, workSpaceSizeInBytes, reserveSpaceSizeInBytes)
     tensors = {"dy": dy, "dhy": dhy, "dcy": dcy, "hx": hx, "cx": cx}
     tensors |= {"dx": dx, "dhx": dhx, "dcx": dcx}
     space = Buffer("workspace", workspace, workSpaceSizeInBytes)
     reserve = Buffer("reserveSpace", reserveSpace, reserveSpaceSizeInBytes)
+    check_spaces(run, space, reserve)
     run_backward_data(run, tensors, Weights("w", w), space, reserve)
 
 
@@ -214,9 +214,9 @@ def cudnnRNNBackwardWeights(
     inputs, weights, outputs = ("xDesc", xDesc), ("dwDesc", dwDesc), {"yDesc": yDesc}
     states = {"hxDesc": (hxDesc, hx)}
     run = _run(handle, rnnDesc, seqLength, inputs, weights, outputs, states)
-    check_spaces(run, workSpaceSizeInBytes, reserveSpaceSizeInBytes)
     space = Buffer("workspace", workspace, workSpaceSizeInBytes)
     reserve = Buffer("reserveSpace", reserveSpace, reserveSpaceSizeInBytes)
+    check_spaces(run, space, reserve)
     run_backward_weights(
         run, {"x": x, "hx": hx}, Weights("dw", dw), space, reserve, accumulate=True
     )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...calls.arguments import check_enum
-from ...calls.data import check_size
+from ...calls.data import Buffer, check_size
 from ...calls.passes import Run
 from ...core.config import RNNConfig
 from ...core.layout import Parameter
@@ -48,12 +48,12 @@ def spaces_nbytes(config: RNNConfig, rows: int) -> tuple[int, int]:
     return spaces.workspace.nbytes, spaces.reserve.nbytes
 
 
-def check_spaces(run: Run, workspace: int, reserve: int | None) -> None:
+def check_spaces(run: Run, workspace: Buffer, reserve: Buffer | None) -> None:
     """Sizes of workspace and reserve for the rows there are; None where a pass has no reserve."""
     work, space = spaces_nbytes(run.shapes.config, run.shapes.sequence.rows)
-    check_size("workSpaceSizeInBytes", workspace, work)
+    check_size("workSpaceSizeInBytes", workspace.nbytes, work)
     if reserve is not None:
-        check_size("reserveSpaceSizeInBytes", reserve, space)
+        check_size("reserveSpaceSizeInBytes", reserve.nbytes, space)
 
 
 @entry

@@ -93,10 +93,10 @@ def cudnnRNNForwardTrainingEx(
     states |= {"hyDesc": (hyDesc, hy), "cyDesc": (cyDesc, cy)}
     inputs, weights = ("xDesc", xDesc), ("wDesc", wDesc)
     run = _run(handle, rnnDesc, inputs, weights, {"yDesc": yDesc}, states)
-    check_spaces(run, workSpaceSizeInBytes, reserveSpaceSizeInBytes)
     tensors = {"x": x, "hx": hx, "cx": cx, "y": y, "hy": hy, "cy": cy}
     space = Buffer("workSpace", workSpace, workSpaceSizeInBytes)
     reserve = Buffer("reserveSpace", reserveSpace, reserveSpaceSizeInBytes)
+    check_spaces(run, space, reserve)
     run_forward(run, tensors, Weights("w", w), space, reserve)
 
 
@@ -137,9 +137,9 @@ def cudnnRNNForwardInferenceEx(
     states |= {"hyDesc": (hyDesc, hy), "cyDesc": (cyDesc, cy)}
     inputs, weights = ("xDesc", xDesc), ("wDesc", wDesc)
     run = _run(handle, rnnDesc, inputs, weights, {"yDesc": yDesc}, states)
-    check_spaces(run, workSpaceSizeInBytes, None)
     tensors = {"x": x, "hx": hx, "cx": cx, "y": y, "hy": hy, "cy": cy}
     space = Buffer("workSpace", workSpace, workSpaceSizeInBytes)
+    check_spaces(run, space, None)
     run_forward(run, tensors, Weights("w", w), space, None)
 
 
@@ -188,11 +188,11 @@ def cudnnRNNBackwardDataEx(
     inputs, weights = ("dxDesc", dxDesc), ("wDesc", wDesc)
     outputs = {"yDesc": yDesc, "dyDesc": dyDesc}
     run = _run(handle, rnnDesc, inputs, weights, outputs, states)
-    check_spaces(run, workSpaceSizeInBytes, reserveSpaceSizeInBytes)
     tensors = {"dy": dy, "dhy": dhy, "dcy": dcy, "hx": hx, "cx": cx}
     tensors |= {"dx": dx, "dhx": dhx, "dcx": dcx}
     space = Buffer("workSpace", workSpace, workSpaceSizeInBytes)
     reserve = Buffer("reserveSpace", reserveSpace, reserveSpaceSizeInBytes)
+    check_spaces(run, space, reserve)
     run_backward_data(run, tensors, Weights("w", w), space, reserve)
 
 
@@ -222,9 +222,9 @@ def cudnnRNNBackwardWeightsEx(
     require(x=x, y=y, dw=dw, reserveSpace=reserveSpace)
     inputs, weights = ("xDesc", xDesc), ("dwDesc", dwDesc)
     run = _run(handle, rnnDesc, inputs, weights, {"yDesc": yDesc}, {"hxDesc": (hxDesc, hx)})
-    check_spaces(run, workSpaceSizeInBytes, reserveSpaceSizeInBytes)
     space = Buffer("workSpace", workSpace, workSpaceSizeInBytes)
     reserve = Buffer("reserveSpace", reserveSpace, reserveSpaceSizeInBytes)
+    check_spaces(run, space, reserve)
     run_backward_weights(
         run, {"x": x, "hx": hx}, Weights("dw", dw), space, reserve, accumulate=True
     )
