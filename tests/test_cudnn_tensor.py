@@ -256,6 +256,13 @@ def test_absent_padding_is_not_written():
     assert found == [1]
 
 
+def test_padding_of_bytes_may_be_a_number():
+    found = np.zeros(1, np.uint8)
+    descriptor = data(cu.CUDNN_DATA_UINT8, SEQ_MAJOR, 2, 1, 1, [1], 200.0)
+    cu.cudnnGetRNNDataDescriptor(descriptor, 1, found)
+    assert found == [200]
+
+
 @pytest.mark.parametrize(
     "arguments, wrong",
     [

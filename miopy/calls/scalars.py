@@ -22,6 +22,7 @@ _FORMATS = {
     "float64": "=d",
     "int32": "=i",
     "int8": "=b",
+    "uint8": "=B",
     "int64": "=q",
 }
 
@@ -45,7 +46,7 @@ def _encoded(argument: str, number: float, dtype: str) -> bytes:
     try:
         if dtype == "bfloat16":
             return struct.pack("=H", _bfloat16(number))
-        if dtype.startswith("int") and number.is_integer():
+        if "int" in dtype and number.is_integer():
             return struct.pack(_FORMATS[dtype], int(number))
         return struct.pack(_FORMATS[dtype], number)
     except (KeyError, OverflowError, struct.error):

@@ -70,9 +70,8 @@ def check_descending(argument: str, steps: Steps) -> None:
 def check_outputs(argument: str, outputs: Steps, width: int, inputs: Steps) -> None:
     """Raise BadParam unless the steps of y, or dy, fit those of x and the RNN's output size."""
     if outputs.vector_size != width:
-        raise BadParam(
-            f"{argument}[0]", f"must have vector size {width}, D * H", outputs.vector_size
-        )
+        rule = f"must have vector size {width}, the RNN's output size"
+        raise BadParam(f"{argument}[0]", rule, outputs.vector_size)
     for step, (given, wanted) in enumerate(zip(outputs.batches, inputs.batches, strict=True)):
         if given != wanted:
             raise BadParam(f"{argument}[{step}]", f"must have the batch of x, {wanted}", given)
