@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ...calls.arguments import check_enum, check_integer, check_positive
-from ...core import cells
 from ...core.config import CONCAT, LEFT_TO_RIGHT, Clip, RNNConfig, remembered_config
 from ...errors import BadParam, NotSupported
 from .dropout import DropoutDescriptor
@@ -104,10 +103,6 @@ class RNNDescriptor:
     @property
     def num_pseudo_layers(self) -> int:
         return self.num_layers * self.num_directions
-
-    @property
-    def num_gates(self) -> int:
-        return len(cells.CELLS[CELLS[self.mode]].gates)
 
     @property
     def skip_input(self) -> bool:
