@@ -101,11 +101,12 @@ def test_the_arrays_are_copies():
     np.testing.assert_array_equal(arrays["weights"], before)
 
 
-def test_strided_arrays_and_those_of_the_other_byte_order_are_read():
-    config = RNNConfig("gru", 3, 4)
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_strided_arrays_and_those_of_the_other_byte_order_are_read(dtype):
+    config = RNNConfig("gru", 3, 4, dtype=dtype)
     arrays = packed("keras", config)
     strided = {name: np.asfortranarray(array) for name, array in arrays.items()}
-    swapped = {name: array.astype(">f4") for name, array in arrays.items()}
+    swapped = {name: array.astype(array.dtype.newbyteorder()) for name, array in arrays.items()}
     for other in (strided, swapped):
         assert_same_arrays(pack("keras", unpack("keras", other, config)), arrays)
 

@@ -116,7 +116,7 @@ def _as_array(argument: str, value: Any) -> Array:
     if name not in DTYPES:
         rule = f"must have elements of type {', '.join(DTYPES)} (or uint16, the bits of bfloat16)"
         raise BadParam(argument, rule, name)
-    return array.view(np.uint16) if name == "bfloat16" else array
+    return array.view(np.uint16) if array.dtype.name == "bfloat16" else array
 
 
 def is_zero(values: Array, dtype: str) -> bool:
