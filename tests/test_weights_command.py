@@ -69,7 +69,7 @@ def test_options_for_the_biases_and_attributes_are_heard(tmp_path, capsys):
     command = ("convert", tmp_path / "in.npz", tmp_path / "out.npz", "--from", "onnx")
     told = ("--attribute", 'activations=["Sigmoid", "Tanh", "Tanh"]', "--attribute", "clip=null")
     code, _, err = run(capsys, *command, "--to", "cudnn", "--to-bias", "input", *told)
-    assert code == 1 and "sum_biases adds two into one" in err
+    assert code == 1 and "--sum-biases adds two into one" in err
     added = (*command, "--to", "cudnn", "--to-bias", "input", "--sum-biases", *told)
     assert run(capsys, *added)[0] == 0
     assert read(tmp_path / "out.npz").config.bias == "input"

@@ -12,7 +12,7 @@ from networks import assert_same_arrays, attributes_of, configs, random_arrays
 
 from miopy.core.config import RNNConfig
 from miopy.errors import BadParam
-from miopy.weights import FORMATS, read, write
+from miopy.weights import FORMATS, files, read, write
 
 SUFFIXES = (".npz", ".safetensors")
 GRU = RNNConfig("gru", 3, 4)
@@ -70,9 +70,9 @@ def test_a_damaged_file_is_refused_or_read_but_never_crashes(tmp_path, suffix):
     write(whole, "torch", GRU, random_arrays("torch", GRU))
     content, rng = whole.read_bytes(), np.random.default_rng(0)
     damaged = [content[:length] for length in range(0, len(content), 7)]
-    for _ in range(400):
+    for place in [*rng.integers(900, size=400), *-rng.integers(1, 700, size=400)]:
         changed = bytearray(content)
-        changed[rng.integers(min(len(content), 900))] = rng.integers(256)
+        changed[place] = rng.integers(256)
         damaged.append(bytes(changed))
     path, refused = tmp_path / f"damaged{suffix}", 0
     for version in damaged:
@@ -93,6 +93,28 @@ def test_something_else_is_refused_by_name(tmp_path, suffix, content):
         read(path)
     assert str(caught.value).startswith("`path` must be a whole file of weights: ")
     assert str(path) in str(caught.value)
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_a_file_that_cannot_be_written_leaves_the_old_one(monkeypatch, tmp_path, suffix):
+    def fail(file, *rest):
+        file.write(b"half")
+        raise OSError("no space left")
+
+    path = tmp_path / f"old{suffix}"
+    path.write_bytes(b"old")
+    monkeypatch.setattr(files, f"_write_{suffix[1:]}", fail)
+    with pytest.raises(OSError, match="no space left"):
+        write(path, "torch", GRU, random_arrays("torch", GRU))
+    assert path.read_bytes() == b"old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_text_is_not_taken_for_a_pickle(tmp_path):
+    path = tmp_path / "text.npz"
+    path.write_text("no archive")
+    with pytest.raises(BadParam, match="it is no archive of arrays"):
+        read(path)
 
 
 def test_pickles_are_not_opened(tmp_path):

@@ -43,6 +43,7 @@ def main(arguments: list[str]) -> int:
         return 1
     except MiopyError as error:
         error.argument = OPTIONS.get(error.argument, error.argument)
+        error.rule = error.rule.replace("sum_biases", "--sum-biases")
         raise
     return 0
 

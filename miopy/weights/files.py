@@ -8,18 +8,19 @@ written here because the package of that name has no bfloat16 for NumPy.
 
 from __future__ import annotations
 
+import io
 import json
 import zlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
-from zipfile import BadZipFile
+from typing import Any, BinaryIO
+from zipfile import BadZipFile, is_zipfile
 
 import numpy as np
 
 from ..core.config import Clip, RNNConfig
-from ..errors import BadParam
+from ..errors import BadParam, MiopyError
 from .formats import format_named
 from .parameters import Arrays, as_arrays
 
@@ -38,7 +39,10 @@ FIELDS = (
     *("dtype", "projection_size", "clip"),
 )
 # What reading something else, or half a file, raises.
-_DAMAGE = (BadZipFile, zlib.error, AttributeError, EOFError, KeyError, TypeError, ValueError)
+_DAMAGE = (
+    *(BadZipFile, zlib.error, AttributeError, EOFError, KeyError, RuntimeError),
+    *(TypeError, ValueError),
+)
 
 
 @dataclass(frozen=True)
@@ -52,8 +56,11 @@ class Stored:
 
 
 def write(path: str | Path, format: str, config: RNNConfig, arrays: Arrays) -> None:
-    """Write arrays such as `pack` gives. Raises BadParam for other suffixes or types, OSError."""
-    suffix = _suffix(path)
+    """Write arrays such as `pack` gives. Raises BadParam for other suffixes or types, OSError.
+
+    A file that is there already is replaced when all has been written, not before.
+    """
+    save = _write_npz if _suffix(path) == ".npz" else _write_safetensors
     found, _ = as_arrays(arrays)
     everything = asdict(config)
     description = {
@@ -62,19 +69,22 @@ def write(path: str | Path, format: str, config: RNNConfig, arrays: Arrays) -> N
         "attributes": format_named(format).requirements(config),
     }
     text = json.dumps(description)
-    if suffix == ".npz":
-        np.savez(path, **found, **{METADATA: np.array(text)})  # type: ignore[arg-type]
-    else:
-        _write_safetensors(Path(path), found, text)
+    partial = Path(f"{path}.partial")
+    try:
+        with partial.open("wb") as file:
+            save(file, found, text)
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
 
 
 def read(path: str | Path) -> Stored:
     """The content of a file. Raises BadParam if it is damaged or something else, OSError."""
     load = _read_npz if _suffix(path) == ".npz" else _read_safetensors
+    content = Path(path).read_bytes()
     try:
-        arrays, text = load(Path(path))
-        return _described(arrays, text)
-    except BadParam:
+        return _described(*load(content))
+    except MiopyError:
         raise
     except _DAMAGE as error:
         raise BadParam("path", f"must be a whole file of weights: {error}", str(path)) from error
@@ -98,17 +108,22 @@ def _described(arrays: Arrays, text: str | None) -> Stored:
     return Stored(arrays, format, RNNConfig(**fields), dict(description["attributes"]))
 
 
-def _read_npz(path: Path) -> tuple[Arrays, str | None]:
-    stored = np.load(path, allow_pickle=False)
-    if not isinstance(stored, np.lib.npyio.NpzFile):
-        raise ValueError("it has one array without a name")
-    with stored:
+def _read_npz(content: bytes) -> tuple[Arrays, str | None]:
+    file = io.BytesIO(content)
+    if not is_zipfile(file):
+        raise ValueError("it is no archive of arrays")
+    file.seek(0)
+    with np.load(file, allow_pickle=False) as stored:
         arrays = dict(stored)
     text = arrays.pop(METADATA, None)
     return arrays, None if text is None else str(text)
 
 
-def _write_safetensors(path: Path, arrays: Arrays, text: str) -> None:
+def _write_npz(file: BinaryIO, arrays: Arrays, text: str) -> None:
+    np.savez(file, **arrays, **{METADATA: np.array(text)})  # type: ignore[arg-type]
+
+
+def _write_safetensors(file: BinaryIO, arrays: Arrays, text: str) -> None:
     header: dict[str, Any] = {"__metadata__": {METADATA: text}}
     position = 0
     for name, array in arrays.items():
@@ -121,14 +136,12 @@ def _write_safetensors(path: Path, arrays: Arrays, text: str) -> None:
         position = end
     encoded = json.dumps(header).encode()
     encoded += b" " * (-len(encoded) % 8)  # elements are aligned
-    with path.open("wb") as file:
-        file.write(len(encoded).to_bytes(8, "little") + encoded)
-        for name, array in arrays.items():
-            file.write(array.astype(TYPES[header[name]["dtype"]]).tobytes())
+    file.write(len(encoded).to_bytes(8, "little") + encoded)
+    for name, array in arrays.items():
+        file.write(array.astype(TYPES[header[name]["dtype"]]).tobytes())
 
 
-def _read_safetensors(path: Path) -> tuple[Arrays, str | None]:
-    content = path.read_bytes()
+def _read_safetensors(content: bytes) -> tuple[Arrays, str | None]:
     start = 8 + int.from_bytes(content[:8], "little")
     if not 8 <= start <= len(content):
         raise ValueError("it ends inside its header")
