@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -69,23 +69,18 @@ class Attributes:
         )
 
 
-def read_attributes(
-    rnn_mode: str,
-    input_mode: str,
-    direction: str,
-    dropout: float,
-    seed: int,
-    seed2: int,
-    num_proj: int = 0,
-) -> Attributes:
-    """Check them, in TensorFlow's words; a rate and a num_proj out of range are BadParam."""
-    rate = _real("dropout", dropout)
-    high, low = check_int("seed", seed), check_int("seed2", seed2)
-    projection = check_int("num_proj", num_proj)
+def read_attributes(values: Mapping[str, Any]) -> Attributes:
+    """Check those among an op's arguments; an op without num_proj has no projection.
+
+    Errors are in TensorFlow's words; a rate and a num_proj out of range are BadParam.
+    """
+    rate = _real("dropout", values["dropout"])
+    high, low = check_int("seed", values["seed"]), check_int("seed2", values["seed2"])
+    projection = check_int("num_proj", values.get("num_proj", 0))
     attributes = Attributes(
-        CELLS[_one_of("rnn_mode", rnn_mode, CELLS)],
-        _one_of("input_mode", input_mode, INPUT_MODES),
-        _one_of("direction", direction, DIRECTIONS) == "bidirectional",
+        CELLS[_one_of("rnn_mode", values["rnn_mode"], CELLS)],
+        _one_of("input_mode", values["input_mode"], INPUT_MODES),
+        _one_of("direction", values["direction"], DIRECTIONS) == "bidirectional",
         rate,
         (high << 32 | low) % 2**64,
         projection,

@@ -22,7 +22,7 @@ from ...core.memory import describe
 from ...core.plan import Plan
 from ...errors import BufferTooSmall
 from ...layouts import CUDNN
-from .attributes import Attributes, check_bool, read_attributes
+from .attributes import Attributes, read_attributes
 from .dropout import DropoutStates
 from .entry import InvalidTypeError, entry
 from .memory import CallMemory, backend
@@ -62,10 +62,7 @@ def CudnnRNNBackprop(
     name: str | None = None,
 ) -> Backprop:
     """Of CudnnRNN."""
-    values = locals()
-    attributes = read_attributes(rnn_mode, input_mode, direction, dropout, seed, seed2)
-    inputs = read_inputs(backend(), attributes, values, all_full=True)
-    return _backprop(attributes, inputs, values)
+    return _backprop(locals())
 
 
 @entry
@@ -92,11 +89,7 @@ def CudnnRNNBackpropV2(
     name: str | None = None,
 ) -> Backprop:
     """Of CudnnRNNV2. host_reserved must be of int8; what it holds is not read."""
-    values = locals()
-    attributes = read_attributes(rnn_mode, input_mode, direction, dropout, seed, seed2)
-    _check_host_reserved(host_reserved)
-    inputs = read_inputs(backend(), attributes, values, all_full=True)
-    return _backprop(attributes, inputs, values)
+    return _backprop(locals())
 
 
 @entry
@@ -127,12 +120,7 @@ def CudnnRNNBackpropV3(
 ) -> Backprop:
     """Of CudnnRNNV3. What output_backprop holds past the end of a sequence does not matter, and
     input_backprop is 0 there. host_reserved is as in V2."""
-    values = locals()
-    attributes = read_attributes(rnn_mode, input_mode, direction, dropout, seed, seed2, num_proj)
-    major = check_bool("time_major", time_major)
-    _check_host_reserved(host_reserved)
-    inputs = read_inputs(backend(), attributes, values, time_major=major)
-    return _backprop(attributes, inputs, values)
+    return _backprop(locals())
 
 
 def _check_host_reserved(value: Any) -> None:
@@ -169,7 +157,12 @@ def _read_reserve(device: Any, plan: Plan, first: Tensor, value: Any) -> Buffer:
     return Buffer("reserve_space", value, plan.reserve.nbytes)
 
 
-def _backprop(attributes: Attributes, inputs: Inputs, values: Mapping[str, Any]) -> Backprop:
+def _backprop(values: Mapping[str, Any]) -> Backprop:
+    """The gradients, from the arguments of one of the three."""
+    attributes = read_attributes(values)
+    if "host_reserved" in values:
+        _check_host_reserved(values["host_reserved"])
+    inputs = read_inputs(backend(), attributes, values)
     model, tensors = inputs
     memory = CallMemory(backend(), model)
     device = memory.device

@@ -49,7 +49,7 @@ def CudnnRNNParamsSize(
 
     T, S   types by name or object: what params is of, and int32 or int64
     """
-    attributes = read_attributes(rnn_mode, input_mode, direction, dropout, seed, seed2, num_proj)
+    attributes = read_attributes(locals())
     dtype, index = check_floating_type("T", check_type("T", T)), check_type("S", S)
     if index not in ("int32", "int64"):
         text = (
@@ -80,7 +80,7 @@ def CudnnRNNParamsToCanonical(
     name: str | None = None,
 ) -> Canonical:
     """Copies of all matrices and biases, num_params of each."""
-    attributes = read_attributes(rnn_mode, input_mode, direction, dropout, seed, seed2)
+    attributes = read_attributes(locals())
     count = check_count("num_params", num_params)
     tensor = read_tensor(backend(), "params", params)
     config = _config(attributes, num_layers, num_units, input_size, tensor.dtype)
@@ -106,7 +106,7 @@ def CudnnRNNParamsToCanonicalV2(
     name: str | None = None,
 ) -> Canonical:
     """The same, also with a projection. Without one TensorFlow's own fails."""
-    attributes = read_attributes(rnn_mode, input_mode, direction, dropout, seed, seed2, num_proj)
+    attributes = read_attributes(locals())
     num_weights = check_count("num_params_weights", num_params_weights)
     num_biases = check_count("num_params_biases", num_params_biases)
     tensor = read_tensor(backend(), "params", params)
@@ -134,7 +134,7 @@ def CudnnRNNCanonicalToParams(
 
     Of each array the number of elements counts, not the shape.
     """
-    attributes = read_attributes(rnn_mode, input_mode, direction, dropout, seed, seed2)
+    attributes = read_attributes(locals())
     lists = {"weights": _list("weights", weights), "biases": _list("biases", biases)}
     if len(biases) != len(weights):
         text = (
@@ -165,7 +165,7 @@ def CudnnRNNCanonicalToParamsV2(
     name: str | None = None,
 ) -> Any:
     """The same, also with a projection."""
-    attributes = read_attributes(rnn_mode, input_mode, direction, dropout, seed, seed2, num_proj)
+    attributes = read_attributes(locals())
     lists = {"weights": _list("weights", weights), "biases": _list("biases", biases)}
     check_count("num_params_weights", len(weights))
     check_count("num_params_biases", len(biases))

@@ -12,6 +12,7 @@ another cell than LSTM is a scalar 0, and so is reserve_space in inference.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,11 +20,11 @@ import numpy as np
 from ...calls.data import Buffer
 from ...calls.passes import Run, Weights, run_forward
 from ...layouts import CUDNN
-from .attributes import Attributes, check_bool, read_attributes
+from .attributes import check_bool, read_attributes
 from .dropout import DropoutStates, draw_states
 from .entry import entry
 from .memory import CallMemory, backend
-from .model import Inputs, read_inputs, reserve_elements
+from .model import read_inputs, reserve_elements
 
 
 class Forward(NamedTuple):
@@ -62,11 +63,7 @@ def CudnnRNN(
     name: str | None = None,
 ) -> Forward:
     """All sequences have the full length."""
-    values = locals()
-    attributes = read_attributes(rnn_mode, input_mode, direction, dropout, seed, seed2)
-    training = check_bool("is_training", is_training)
-    inputs = read_inputs(backend(), attributes, values, all_full=True)
-    return _forward(attributes, inputs, training)
+    return _forward(locals())
 
 
 @entry
@@ -87,12 +84,8 @@ def CudnnRNNV2(
 ) -> ForwardReserved:
     """As CudnnRNN. host_reserved is, in training, two zeros: the algorithm, of which there is one,
     and whether it uses tensor cores."""
-    values = locals()
-    attributes = read_attributes(rnn_mode, input_mode, direction, dropout, seed, seed2)
-    training = check_bool("is_training", is_training)
-    inputs = read_inputs(backend(), attributes, values, all_full=True)
-    host_reserved = np.zeros((2,) if training else (), np.int8)
-    return ForwardReserved(*_forward(attributes, inputs, training), host_reserved)
+    forward = _forward(locals())
+    return ForwardReserved(*forward, np.zeros((2,) if is_training else (), np.int8))
 
 
 @entry
@@ -125,15 +118,14 @@ def CudnnRNNV3(
 
     host_reserved is a scalar 0.
     """
-    values = locals()
-    attributes = read_attributes(rnn_mode, input_mode, direction, dropout, seed, seed2, num_proj)
-    training, major = check_bool("is_training", is_training), check_bool("time_major", time_major)
-    inputs = read_inputs(backend(), attributes, values, time_major=major)
-    return ForwardReserved(*_forward(attributes, inputs, training), np.zeros((), np.int8))
+    return ForwardReserved(*_forward(locals()), np.zeros((), np.int8))
 
 
-def _forward(attributes: Attributes, inputs: Inputs, is_training: bool) -> Forward:
-    model, tensors = inputs
+def _forward(values: Mapping[str, Any]) -> Forward:
+    """The outputs that all three have, from the arguments of one of them."""
+    attributes = read_attributes(values)
+    is_training = check_bool("is_training", values["is_training"])
+    model, tensors = read_inputs(backend(), attributes, values)
     memory = CallMemory(backend(), model)
     at: dict[str, Any] = {"cx": None, "cy": None}
     at["x"] = tensors["input"].address(memory.device)

@@ -21,7 +21,7 @@ from ...core.memory import Location
 from ...core.plan import Plan
 from ...errors import BadParam
 from ...layouts import CUDNN
-from .attributes import Attributes
+from .attributes import Attributes, check_bool
 from .entry import InvalidArgumentError
 from .tensors import Shape, Tensor, check_rank, check_shape, read_lengths, read_tensors, shown
 
@@ -71,15 +71,12 @@ class Inputs(NamedTuple):
     tensors: dict[str, Tensor]
 
 
-def read_inputs(
-    location: Location,
-    attributes: Attributes,
-    values: Mapping[str, Any],
-    *,
-    time_major: bool = True,
-    all_full: bool = False,
-) -> Inputs:
-    """Check input, input_h, params, of LSTM input_c, and sequence_lengths unless `all_full`."""
+def read_inputs(location: Location, attributes: Attributes, values: Mapping[str, Any]) -> Inputs:
+    """Check input, input_h, params and, of LSTM, input_c among an op's arguments.
+
+    Ops without time_major have the steps first, those without sequence_lengths have full sequences.
+    """
+    time_major = check_bool("time_major", values.get("time_major", True))
     names = ["input", "input_h", *(["input_c"] if attributes.has_c else []), "params"]
     tensors = read_tensors(location, **{name: values[name] for name in names})
     for name in ("input", "input_h"):
@@ -102,9 +99,8 @@ def read_inputs(
     config = attributes.config(states // directions, width, input_size, dtype)
     check_params(tensors["params"], config)
     lengths = (steps,) * batch
-    if not all_full:
-        given = values["sequence_lengths"]
-        lengths = read_lengths("sequence_lengths", given, batch, steps)
+    if "sequence_lengths" in values:
+        lengths = read_lengths("sequence_lengths", values["sequence_lengths"], batch, steps)
     return Inputs(Model(config, steps, lengths, time_major), tensors)
 
 
