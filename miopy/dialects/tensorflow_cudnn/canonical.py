@@ -105,7 +105,7 @@ def CudnnRNNParamsToCanonicalV2(
     num_proj: int = 0,
     name: str | None = None,
 ) -> Canonical:
-    """The same, also with a projection. Without one TensorFlow's own fails."""
+    """The same, also with a projection; TensorFlow's own refuses RNNs that have none."""
     attributes = read_attributes(locals())
     num_weights = check_count("num_params_weights", num_params_weights)
     num_biases = check_count("num_params_biases", num_params_biases)
