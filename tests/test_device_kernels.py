@@ -65,6 +65,7 @@ def test_every_kernel_is_tested_by_name():
     }
     names |= set(cuda_source.bytes_and_masks().kernels)
     texts = "".join(path.read_text() for path in Path(__file__).parent.glob("test_device_*.py"))
+    names.remove("convert_tensor")  # test_convert.py calls it through the backends
     assert {name for name in names if f'"{name}"' not in texts} == set()
     assert set(STEP_KERNELS) < names
 
@@ -102,6 +103,21 @@ def test_store_states(device, dtype, ordered, active):
     rows = ORDER if ordered else np.arange(batch)
     expected[rows[:active]] = decoded(encoded(state.values[:active], dtype))
     assert np.array_equal(final.numbers, expected)
+
+
+@pytest.mark.parametrize("dtype", FLOATING)
+@pytest.mark.parametrize("ordered", [False, True])
+def test_mask_states_and_mask_products(device, dtype, ordered):
+    batch, rows, size = 7, 5, 37
+    mask = dense(device, batch, size, dtype=dtype).set(random(batch, size))
+    state = dense(device, rows, size, dtype=real_dtype(dtype)).set(random(rows, size))
+    masked = dense(device, rows, size, dtype=dtype)
+    order = Array(device, ORDER, np.int64) if ordered else None
+    expected = state.numbers * mask.numbers[ORDER if ordered else range(batch)][:rows]
+    run(device, dtype, "mask_states", masked, state, mask, order, rows, size)
+    assert_close("masked", masked.numbers, expected, dtype, 1)
+    run(device, dtype, "mask_products", state, mask, order, rows, size)
+    assert_close("products", state.numbers, expected, real_dtype(dtype), 1)
 
 
 # --- sums -----------------------------------------------------------------------------------------

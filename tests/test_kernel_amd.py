@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import subprocess
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import kernel_report
@@ -64,21 +62,11 @@ def usages(assembly: str) -> dict[str, dict[str, str]]:
     }
 
 
-@pytest.fixture(scope="module")
-def assemblies() -> dict[tuple[str, str], str]:
-    """One job per source and target, side by side."""
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        texts = pool.map(lambda job: compiled(*job), JOBS)
-        return {
-            (source.name, target): text for (source, target), text in zip(JOBS, texts, strict=True)
-        }
-
-
 @pytest.mark.parametrize(
     ("source", "target"), JOBS, ids=[f"{source.name} {target}" for source, target in JOBS]
 )
-def test_a_source_compiles_and_keeps_nothing_of_a_thread_in_memory(assemblies, source, target):
-    kernels = usages(assemblies[source.name, target])
+def test_a_source_compiles_and_keeps_nothing_of_a_thread_in_memory(source, target):
+    kernels = usages(compiled(source, target))
     assert set(kernels) == set(source.kernels)
     for kernel, usage in kernels.items():
         in_memory = (usage["private_segment_fixed_size"], usage["vgpr_spill_count"])

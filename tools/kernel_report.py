@@ -19,6 +19,7 @@ import os
 import re
 import sys
 from collections import Counter
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -122,21 +123,23 @@ def digest(source: Source) -> str:
     return hashlib.sha256("\n".join(kept).encode()).hexdigest()[:16]
 
 
+def record(only: Callable[[dict[str, Any]], bool] = lambda row: True) -> Report:
+    """What the record says in some of its rows; nothing spills, or there would be none."""
+    report: Report = {}
+    for row in filter(only, json.loads(JSON.read_text())["kernels"]):
+        report.setdefault(row["source"], {})[row["kernel"]] = {
+            target: nvrtc.Usage(registers, 0, 0, row["shared_nbytes"])
+            for target, registers in row["registers"].items()
+        }
+    return report
+
+
 def recorded() -> Report:
-    """What is on record of persistent kernels whose text and compiler are the same. Nothing spills:
-    there would be no record."""
-    known = json.loads(JSON.read_text()) if JSON.exists() else {}
-    if known.get("compiler") != compiler():
+    """What is on record of persistent kernels whose text and compiler are the same."""
+    if not JSON.exists() or json.loads(JSON.read_text())["compiler"] != compiler():
         return {}
     digests = {source.name: digest(source) for source in persistent()}
-    report: Report = {}
-    for row in known["kernels"]:
-        if "text" in row and row["text"] == digests.get(row["source"]):
-            report.setdefault(row["source"], {})[row["kernel"]] = {
-                target: nvrtc.Usage(registers, 0, 0, row["shared_nbytes"])
-                for target, registers in row["registers"].items()
-            }
-    return report
+    return record(lambda row: "text" in row and row["text"] == digests.get(row["source"]))
 
 
 def compiler() -> dict[str, Any]:
