@@ -41,7 +41,9 @@ def test_nothing_is_reported_in(file, sanitizer):
     assert_nothing_is_reported(sanitizer, TESTS / file)
 
 
-@pytest.mark.parametrize(("sanitizer", "test"), zip(["address", "thread"], PERSISTENT, strict=True))
+@pytest.mark.parametrize(
+    ("sanitizer", "test"), list(zip(["address", "thread"], PERSISTENT, strict=True))
+)
 def test_nothing_is_reported_in_persistent_kernels(sanitizer, test):
     assert_nothing_is_reported(sanitizer, test)
 
