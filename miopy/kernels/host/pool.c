@@ -1,13 +1,16 @@
 /* pool.c: a small worker pool made for latency. */
+#define _GNU_SOURCE
 #include "workers.h"
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #define LINE 64
-#define SPINS 4000 /* then a waiting worker sleeps */
+#define SPINS 4000  /* then a worker that waits for others offers them its processor, */
+#define YIELDS 1000 /* and then sleeps */
 
 #if defined(__x86_64__)
 #define RELAX() __builtin_ia32_pause()
@@ -32,6 +35,10 @@ struct pool {
     _Alignas(LINE) void (*job)(void *, worker);
     void *arg;
     int size, build, started; /* workers wanted; threads alive */
+    int idle;                 /* threads asleep until the next job */
+#if defined(__linux__)
+    cpu_set_t allowed; /* the processors its threads were told to use */
+#endif
     _Atomic int closing;
     pid_t process;          /* the process whose threads these are */
     _Atomic int sleepers;   /* workers asleep at a meeting or the end of a job */
@@ -40,14 +47,17 @@ struct pool {
     thread threads[];
 };
 
-/* Waits until *word is `value`, or with `leaves` until it is no longer. A worker whose partner lost
- * its processor sleeps: woken, it gets a processor that is free, which by yielding it would not. */
+/* Waits until *word is `value`, or with `leaves` until it is no longer. Yielding helps a partner
+ * that wants this very processor; while one waits for another, this worker sleeps. */
 static void wait_for_word(pool *p, _Atomic uint32_t *word, uint32_t value, int leaves)
 {
-    for (int n = 0; n < SPINS; n++) {
+    for (int n = 0; n < SPINS + YIELDS; n++) {
         if ((atomic_load_explicit(word, memory_order_acquire) == value) != leaves)
             return;
-        RELAX();
+        if (n < SPINS)
+            RELAX();
+        else
+            sched_yield();
     }
     pthread_mutex_lock(&p->asleep);
     atomic_fetch_add(&p->sleepers, 1);
@@ -75,8 +85,10 @@ static void wait_for_job(pool *p, uint32_t seen)
         RELAX();
     }
     pthread_mutex_lock(&p->asleep);
+    p->idle++;
     while (atomic_load(&p->job_number) == seen)
         pthread_cond_wait(&p->wake, &p->asleep);
+    p->idle--;
     pthread_mutex_unlock(&p->asleep);
 }
 
@@ -94,11 +106,34 @@ static void *serve(void *arg)
     }
 }
 
+/* Linux may wake a thread on the caller's own processor, even beside one that is free; both then
+ * take turns until the next balancing, milliseconds later. So threads keep off it; every other
+ * processor that the caller may use stays allowed. */
+static void keep_off_caller(pool *p)
+{
+#if defined(__linux__)
+    cpu_set_t allowed;
+    if (sched_getaffinity(0, sizeof allowed, &allowed))
+        return;
+    CPU_CLR(sched_getcpu(), &allowed);
+    if (!CPU_COUNT(&allowed) || CPU_EQUAL(&allowed, &p->allowed))
+        return;
+    for (int i = 0; i < p->started; i++)
+        pthread_setaffinity_np(p->threads[i].id, sizeof allowed, &allowed);
+    p->allowed = allowed;
+#else
+    (void)p;
+#endif
+}
+
 static void publish_job(pool *p)
 {
     pthread_mutex_lock(&p->asleep);
     atomic_fetch_add(&p->job_number, 1);
-    pthread_cond_broadcast(&p->wake);
+    if (p->idle) {
+        keep_off_caller(p);
+        pthread_cond_broadcast(&p->wake);
+    }
     pthread_mutex_unlock(&p->asleep);
 }
 
@@ -106,7 +141,7 @@ static void publish_job(pool *p)
 static void begin_process(pool *p)
 {
     p->process = getpid();
-    p->started = 0;
+    p->started = p->idle = 0;
     atomic_store(&p->running, 0);
     atomic_store(&p->arrived, 0);
     pthread_mutex_init(&p->asleep, 0);
@@ -125,6 +160,9 @@ static void start_threads(pool *p)
         if (pthread_create(&new->id, 0, serve, new))
             return; /* fewer workers compute the same numbers */
         p->started++;
+#if defined(__linux__)
+        CPU_ZERO(&p->allowed);
+#endif
     }
 }
 
