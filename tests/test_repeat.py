@@ -103,6 +103,8 @@ SHARED = (
     Case(lengths=(9, 0, 4) * 9, input_size=5, hidden_size=20, layout=BATCH_PADDED, dtype="float16"),
     Case(lengths=(7, 7, 1), input_size=150, hidden_size=150, skip_input=True),
     Case(lengths=(12,), input_size=3, hidden_size=40, num_layers=3, bias=False),
+    Case(lengths=(5, 5, 4, 4), input_size=70, hidden_size=90),
+    Case(lengths=(30, 30, 9, 2), input_size=130, hidden_size=250),
 )
 
 

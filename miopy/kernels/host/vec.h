@@ -27,6 +27,11 @@ typedef scalar vec __attribute__((vector_size(VL * sizeof(scalar))));
 typedef integer veci __attribute__((vector_size(VL * sizeof(scalar))));
 typedef scalar loose __attribute__((vector_size(VL * sizeof(scalar)), aligned(1), may_alias));
 
+enum { REAL_STORAGE = REAL_IS_DOUBLE ? F64 : F32 };
+INLINE int64_t bytes_of(int storage)
+{
+    return storage == F16 || storage == BF16 ? 2 : sizeof(scalar);
+}
 #define real vec
 #define zero ((vec){0})
 
@@ -60,10 +65,23 @@ INLINE vec hyperbolic_tangent(vec x)
 
 typedef uint32_t vecu __attribute__((vector_size(VL * 4))); /* overflow is defined */
 
+/* The larger and the smaller, and b where either is NaN: one instruction that compilers do not make
+ * of pick(). */
+#if defined(TARGET_AVX512)
+INLINE vec larger(vec a, vec b) { return (vec)_mm512_max_ps((__m512)a, (__m512)b); }
+INLINE vec smaller(vec a, vec b) { return (vec)_mm512_min_ps((__m512)a, (__m512)b); }
+#elif defined(TARGET_AVX2)
+INLINE vec larger(vec a, vec b) { return (vec)_mm256_max_ps((__m256)a, (__m256)b); }
+INLINE vec smaller(vec a, vec b) { return (vec)_mm256_min_ps((__m256)a, (__m256)b); }
+#else
+INLINE vec larger(vec a, vec b) { return pick(a > b, a, b); }
+INLINE vec smaller(vec a, vec b) { return pick(a < b, a, b); }
+#endif
+
+/* NaN stays. */
 INLINE vec clamp(vec x, float low, float high)
 {
-    x = pick(x < splat(low), splat(low), x); /* false for NaN, which passes */
-    return pick(x > splat(high), splat(high), x);
+    return smaller(splat(high), larger(splat(low), x));
 }
 
 /* x = n ln2 + r, |r| <= ln2/2. Adding 1.5 * 2^23 rounds x/ln2 to an integer and leaves it in the

@@ -1,0 +1,39 @@
+"""Every way in which the host's recurrence reads its weights, against the float64 reference: sizes
+decide which, and other tests' networks are too small for some."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+from cases import BATCH_PADDED, Case
+from harness import check
+from oracle import GATES
+
+# Sizes that fill no vector, ragged lengths, and every remainder of rows by the heights of tiles.
+PATHS = {
+    "in place, one sequence": Case(lengths=(9,), input_size=21, hidden_size=37),
+    "in place, pairs": Case(lengths=(7, 6, 2), input_size=70, hidden_size=33),
+    "in place, many": Case(lengths=(6, 6, 5, 4, 4, 2, 1), input_size=5, hidden_size=70),
+    "in place, x as it is": Case(lengths=(5, 3), input_size=40, hidden_size=40, skip_input=True),
+    "by sequence": Case(lengths=tuple(range(19, 1, -1)), input_size=24, hidden_size=40),
+    "at once": Case(lengths=(6,) * 9 + (3,) * 4, input_size=130, hidden_size=250),
+    "ahead": Case(lengths=(33, 30, 12, 5, 1), input_size=130, hidden_size=250),
+    "ahead, x as it is": Case(
+        lengths=(29, 29, 3), input_size=290, hidden_size=290, skip_input=True
+    ),
+    "ahead, unsorted": Case(
+        lengths=(2, 30, 0, 31, 7), input_size=90, hidden_size=260, layout=BATCH_PADDED
+    ),
+}
+
+
+@pytest.fixture(autouse=True)
+def on_the_host(monkeypatch):
+    monkeypatch.setenv("MIOPY_BACKEND", "host")
+
+
+@pytest.mark.parametrize("mode", GATES)
+@pytest.mark.parametrize("path", PATHS)
+def test_pass(path, mode):
+    check(dataclasses.replace(PATHS[path], mode=mode, num_directions=2))
