@@ -173,7 +173,16 @@ def reference_of(case: Problem) -> Reference:
 
 def flat_states(state: np.ndarray) -> np.ndarray:
     """(D, N, H) as (N, D * H)."""
-    return state.swapaxes(0, 1).reshape(state.shape[1], -1)
+    return np.ascontiguousarray(state.swapaxes(0, 1)).reshape(state.shape[1], -1)
+
+
+def source_of(case: Problem, x: np.ndarray) -> np.ndarray:
+    """The reference's x, or its gradient, as Apple has it: products are in the order of gates."""
+    if case.has("inputWeight"):
+        return x
+    blocks = x.reshape(*x.shape[:2], case.directions, len(case.gates), case.hidden_size)
+    order = [case.network.gates.index(gate) for gate in case.gates]
+    return np.ascontiguousarray(blocks[:, :, :, order]).reshape(x.shape)
 
 
 def blocks(case: Problem, parameters: dict[Key, np.ndarray], role: str, gates: str) -> np.ndarray:
@@ -218,7 +227,7 @@ class MpsgraphRun:
         self.case, self.reference = case, reference_of(case)
         place = place or (lambda array: array)
         found = self.reference
-        arrays = {"source": found.x} | weight_arrays(case, found.parameters)
+        arrays = {"source": source_of(case, found.x)} | weight_arrays(case, found.parameters)
         for name in ("initState", "initCell"):
             if case.has(name):
                 arrays[name] = flat_states(found.states[name])
@@ -258,7 +267,7 @@ class MpsgraphRun:
     def expected_gradients(self) -> dict[str, np.ndarray]:
         found = self.reference.gradients
         return {
-            "source": found.dx,
+            "source": source_of(self.case, found.dx),
             "initState": flat_states(found.dhx),
             "initCell": flat_states(found.dcx),
             **weight_arrays(self.case, found.parameters),

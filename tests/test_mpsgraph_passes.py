@@ -33,6 +33,7 @@ ORDERS = {
 )
 def test_every_order_and_direction_with_all_arguments(operation, order, way):
     check(problem(operation, **order, **WAYS[way]))
+    check(problem(operation, ("inputWeight",), **order, **WAYS[way]))
 
 
 @pytest.mark.parametrize("way", WAYS)
