@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import numbers
 import operator
+import struct
 from collections.abc import Sequence
 from enum import IntEnum
 from typing import Any, ClassVar, Protocol, TypeVar
@@ -97,11 +99,23 @@ def check_positive(**values: int) -> tuple[int, ...]:
 
 
 def check_real(argument: str, value: Any) -> float:
-    """value as a float; BadParam unless it is a number."""
+    """value as a float; BadParam unless it is a real number that one can hold. Text is none."""
+    other = isinstance(value, str | bytes | numbers.Complex) or not hasattr(value, "__float__")
     try:
-        return float(value)
-    except (TypeError, ValueError):
-        raise BadParam(argument, "must be a number", value) from None
+        if isinstance(value, numbers.Real) or not other:
+            return float(value)
+    except (OverflowError, TypeError, ValueError):
+        pass
+    raise BadParam(argument, "must be a number", value)
+
+
+def check_float(argument: str, value: Any) -> float:
+    """The nearest number of C's float; BadParam unless value is a real number in its range."""
+    number = check_real(argument, value)
+    try:
+        return float(*struct.unpack("=f", struct.pack("=f", number)))
+    except OverflowError:
+        raise BadParam(argument, "must fit a float", number) from None
 
 
 def check_enum(argument: str, kind: type[Member], value: int) -> Member:
@@ -110,7 +124,7 @@ def check_enum(argument: str, kind: type[Member], value: int) -> Member:
         return value
     if not isinstance(value, IntEnum):
         try:
-            return kind(value)
-        except ValueError:
+            return kind(operator.index(value))
+        except (TypeError, ValueError):
             pass
     raise BadParam(argument, f"must be a {kind.__name__}", value)

@@ -16,6 +16,7 @@ from dataclasses import dataclass, fields
 from enum import IntEnum
 from typing import Any
 
+from ...calls.arguments import check_enum
 from ...core.cells import ACTIVATIONS
 from ...errors import BadParam
 
@@ -124,10 +125,20 @@ def check_descriptor(value: Any, kind: type[Any]) -> None:
         if isinstance(each.default, bool):
             if not isinstance(found, bool):
                 raise BadParam(f"descriptor.{each.name}", "must be True or False", found)
-        elif isinstance(found, bool) or found not in list(MPSGraphRNNActivation):
-            names = ", ".join(f"{value:d} ({value.name})" for value in MPSGraphRNNActivation)
-            rule = f"must be an MPSGraphRNNActivation: {names}"
-            raise BadParam(f"descriptor.{each.name}", rule, found)
+        else:
+            _check_activation(f"descriptor.{each.name}", found)
+
+
+def _check_activation(argument: str, value: Any) -> None:
+    """Raise BadParam unless it is an activation or the number of one."""
+    try:
+        if not isinstance(value, bool):
+            check_enum(argument, MPSGraphRNNActivation, value)
+            return
+    except BadParam:
+        pass
+    names = ", ".join(f"{each:d} ({each.name})" for each in MPSGraphRNNActivation)
+    raise BadParam(argument, f"must be an MPSGraphRNNActivation: {names}", value)
 
 
 def core_names(activations: Iterable[MPSGraphRNNActivation]) -> tuple[str, ...]:

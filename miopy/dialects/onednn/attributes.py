@@ -6,12 +6,11 @@ Data x is kept as round(x * scale + shift), the weights W as round(W * scale).
 from __future__ import annotations
 
 import math
-import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from ...calls.arguments import check_enum, check_integer, check_real
+from ...calls.arguments import check_enum, check_float, check_integer
 from ...errors import BadParam, NotSupported
 from .entry import entry
 from .types import dnnl_fpmath_mode_t, dnnl_scratchpad_mode_t
@@ -113,7 +112,7 @@ def dnnl_primitive_attr_set_fpmath_mode(attr: Attributes, mode: dnnl_fpmath_mode
 @entry
 def dnnl_primitive_attr_set_rnn_data_qparams(attr: Attributes, scale: float, shift: float) -> None:
     """How all data and states of an 8-bit RNN are kept."""
-    attr.data = _rounded("scale", scale), _rounded("shift", shift)
+    attr.data = check_float("scale", scale), check_float("shift", shift)
 
 
 @entry
@@ -166,7 +165,7 @@ def _scales(count: int, mask: int, scales: Any) -> WeightScales:
     values = []
     for index in range(number):
         try:
-            values.append(_rounded(f"scales[{index}]", scales[index]))
+            values.append(check_float(f"scales[{index}]", scales[index]))
         except LookupError:
             rule = f"must hold {number} numbers and ends at index {index}"
             raise BadParam("scales", rule) from None
@@ -176,12 +175,3 @@ def _scales(count: int, mask: int, scales: Any) -> WeightScales:
 def _shown(weights: WeightScales | None) -> tuple[int, int, tuple[float, ...]]:
     known = weights or WeightScales()
     return len(known.scales), known.mask, known.scales
-
-
-def _rounded(argument: str, value: Any) -> float:
-    """The nearest number of C's float."""
-    number = check_real(argument, value)
-    try:
-        return float(*struct.unpack("=f", struct.pack("=f", number)))
-    except OverflowError:
-        raise BadParam(argument, "must fit a float", number) from None

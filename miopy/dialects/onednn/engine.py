@@ -69,7 +69,8 @@ class Stream:
 @entry
 def dnnl_engine_get_count(kind: dnnl_engine_kind_t) -> int:
     """How many engines of a kind there are here: 1, or 0."""
-    return int(backends.why_missing(BACKENDS.get(kind, "")) is None)
+    known = check_enum("kind", dnnl_engine_kind_t, kind)
+    return int(backends.why_missing(BACKENDS.get(known, "")) is None)
 
 
 @entry

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ...calls.arguments import check_integer
 from ...core.memory import HOST_LOCATION, address_of
 from ...errors import BadParam
 from .engine import Engine
@@ -126,10 +127,11 @@ def dnnl_memory_map_data(memory: Memory) -> int | None:
 @entry
 def dnnl_memory_unmap_data(memory: Memory, mapped_ptr: int | None) -> None:
     """End what dnnl_memory_map_data began; `mapped_ptr` is its answer."""
-    copy = memory.mapped.pop(mapped_ptr, None) if mapped_ptr else None
+    address = 0 if mapped_ptr is None else check_integer("mapped_ptr", mapped_ptr, 0)
+    copy = memory.mapped.pop(address, None)
     if copy is not None:
         backend = memory.engine.backend
-        backend.copy(memory.address("memory", writable=True), mapped_ptr, copy.nbytes)
+        backend.copy(memory.address("memory", writable=True), address, copy.nbytes)
         backend.timer()()
 
 

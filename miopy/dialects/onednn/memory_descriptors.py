@@ -152,8 +152,8 @@ def _lengths(argument: str, ndims: int, values: Any) -> tuple[int, ...]:
             rule = f"must hold {ndims} integers and ends at index {index}"
             raise BadParam(argument, rule) from None
         name = f"{argument}[{index}]"
-        runtime = value == DNNL_RUNTIME_DIM_VAL
-        numbers.append(DNNL_RUNTIME_DIM_VAL if runtime else check_integer(name, value, 0))
+        number = check_integer(name, value, DNNL_RUNTIME_DIM_VAL)
+        numbers.append(number if number == DNNL_RUNTIME_DIM_VAL else check_integer(name, number, 0))
     return tuple(numbers)
 
 
@@ -265,6 +265,7 @@ def dnnl_memory_desc_query(memory_desc: MemoryDescriptor, what: dnnl_query_t) ->
         fields[known.dnnl_query_strides] = memory_desc.strides
         fields[known.dnnl_query_inner_nblks_s32] = 0
         fields[known.dnnl_query_inner_blks] = fields[known.dnnl_query_inner_idxs] = ()
-    if what not in fields:
-        raise BadParam("what", "must be a query that this memory descriptor answers", what)
-    return fields[dnnl_query_t(what)]
+    query = check_enum("what", dnnl_query_t, what)
+    if query not in fields:
+        raise BadParam("what", "must be a query that this memory descriptor answers", query.name)
+    return fields[query]

@@ -156,7 +156,7 @@ def dnnl_primitive_desc_query_s32(
     primitive_desc: PrimitiveDescriptor, what: dnnl_query_t, index: int = 0
 ) -> int:
     """The answer of a query that is an integer, 0 if there is none."""
-    if what not in (
+    if check_enum("what", dnnl_query_t, what) not in (
         dnnl_query_t.dnnl_query_num_of_inputs_s32,
         dnnl_query_t.dnnl_query_num_of_outputs_s32,
     ):

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NoReturn
 
-from ...calls.arguments import check_enum, check_integer, check_real
+from ...calls.arguments import check_enum, check_float, check_integer
 from ...errors import BadParam, NotSupported
 from .memory_descriptors import MemoryDescriptor
 from .rnn_tensors import (
@@ -119,9 +119,10 @@ def _argument(name: str) -> str:
 def _checked(settings: Settings, backward: bool) -> Settings:
     """The same with enumerators for integers."""
     kinds = (BACKWARD,) if backward else FORWARD
-    if settings.prop_kind not in kinds:
+    prop_kind = check_enum("prop_kind", dnnl_prop_kind_t, settings.prop_kind)
+    if prop_kind not in kinds:
         rule = f"must be {' or '.join(kind.name for kind in kinds)}"
-        raise BadParam("prop_kind", rule, settings.prop_kind)
+        raise BadParam("prop_kind", rule, prop_kind.name)
     direction = check_enum("direction", dnnl_rnn_direction_t, settings.direction)
     if direction == dnnl_rnn_direction_t.dnnl_rnn_direction_undef:
         raise BadParam("direction", "must be a direction", direction.name)
@@ -131,12 +132,12 @@ def _checked(settings: Settings, backward: bool) -> Settings:
         raise BadParam("activation", f"must be one of {names}", activation.name)
     return Settings(
         settings.cell_kind,
-        dnnl_prop_kind_t(settings.prop_kind),
+        prop_kind,
         direction,
         activation,
         check_integer("flags", settings.flags, 0),
-        check_real("alpha", settings.alpha),
-        check_real("beta", settings.beta),
+        check_float("alpha", settings.alpha),
+        check_float("beta", settings.beta),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ....calls.arguments import check_enum
 from ....errors import NotSupported
 from .. import primitive_descriptors as v3
 from ..attributes import Attributes
@@ -46,11 +47,12 @@ def dnnl_primitive_desc_query(
 
     NotSupported if the primitive descriptor does not answer it.
     """
-    if what == dnnl_query_t.dnnl_query_rnn_d:
+    query = check_enum("what", dnnl_query_t, what)
+    if query == dnnl_query_t.dnnl_query_rnn_d:
         return _operation(primitive_desc)
-    known = in_version_3("what", dnnl_query_t, what)
+    known = in_version_3("what", dnnl_query_t, query)
     answer = v3.dnnl_primitive_desc_query(primitive_desc, known, index)
-    if what == dnnl_query_t.dnnl_query_primitive_kind:
+    if query == dnnl_query_t.dnnl_query_primitive_kind:
         return dnnl_primitive_kind_t[answer.name]
     return answer
 

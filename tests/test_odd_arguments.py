@@ -1,0 +1,98 @@
+"""Values of other kinds than an argument is of, which Python lets one pass: an error that names the
+argument, with the status of a bad one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from miopy import cudnn, miopen, mpsgraph, onednn
+from miopy.errors import BadParam, MiopyError
+
+NO_NUMBERS = ("1.5", b"1", np.str_("2"), 1j, np.complex64(1), 10**400, None, [1.0])
+NO_ENUMERATORS = ([], {}, "1", 1.0, np.array([1, 2]), None)
+
+
+def refused(argument: str, status: Any, function: Callable[..., Any], *arguments: Any) -> None:
+    with pytest.raises(MiopyError) as caught:
+        function(*arguments)
+    assert isinstance(caught.value, BadParam)
+    assert (caught.value.argument, caught.value.status) == (argument, status)
+
+
+def layer() -> Any:
+    return onednn.dnnl_memory_desc_create_with_tag(3, (2, 2, 4), onednn.dnnl_f32, onednn.dnnl_tnc)
+
+
+def vanilla(prop_kind: Any = onednn.dnnl_forward_training, alpha: Any = 0.0) -> Any:
+    """A network's primitive descriptor."""
+    engine, any_tag = onednn.dnnl_engine_create(onednn.dnnl_cpu, 0), onednn.dnnl_format_tag_any
+    matrix, bias = (
+        onednn.dnnl_memory_desc_create_with_tag(len(dims), dims, onednn.dnnl_f32, any_tag)
+        for dims in ((1, 1, 4, 1, 4), (1, 1, 1, 4))
+    )
+    relu, direction = onednn.dnnl_eltwise_relu, onednn.dnnl_unidirectional_left2right
+    tensors = (layer(), None, matrix, matrix, bias, layer(), None)
+    create = onednn.dnnl_vanilla_rnn_forward_primitive_desc_create
+    return create(engine, prop_kind, relu, direction, *tensors, 0, alpha, 0.0)
+
+
+@pytest.mark.parametrize("value", NO_NUMBERS, ids=lambda value: repr(value)[:9])
+def test_no_numbers(value):
+    invalid = onednn.dnnl_invalid_arguments
+    refused("alpha", invalid, vanilla, onednn.dnnl_forward_training, value)
+    attr = onednn.dnnl_primitive_attr_create()
+    refused("scale", invalid, onednn.dnnl_primitive_attr_set_rnn_data_qparams, attr, value, 0.0)
+    handle, dropout = miopen.miopenCreate(), miopen.miopenCreateDropoutDescriptor()
+    states, rng = np.zeros(miopen.miopenDropoutGetStatesSize(handle), np.uint8), 0
+    rest = (states, states.nbytes, 0, False, False, rng)
+    set_dropout, bad = miopen.miopenSetDropoutDescriptor, miopen.miopenStatusBadParm
+    refused("dropout", bad, set_dropout, dropout, handle, value, *rest)
+
+
+@pytest.mark.parametrize("value", [1e300, -1e39])
+def test_numbers_beyond_a_float(value):
+    refused("alpha", onednn.dnnl_invalid_arguments, vanilla, onednn.dnnl_forward_training, value)
+
+
+def test_numbers_are_those_of_a_float():
+    for value in (np.float64(0.1), np.float16(0.5), np.array(0.25), 3):
+        found = onednn.dnnl_primitive_desc_query(vanilla(alpha=value), onednn.dnnl_query_alpha_f32)
+        assert found == np.float32(value)
+
+
+@pytest.mark.parametrize("value", NO_ENUMERATORS, ids=repr)
+def test_no_enumerators(value):
+    invalid, v2 = onednn.dnnl_invalid_arguments, onednn.v2
+    refused("what", invalid, onednn.dnnl_memory_desc_query, layer(), value)
+    refused("what", invalid, onednn.dnnl_primitive_desc_query, vanilla(), value)
+    refused("what", invalid, onednn.dnnl_primitive_desc_query_s32, vanilla(), value)
+    refused("what", invalid, v2.dnnl_primitive_desc_query, vanilla(), value)
+    refused("kind", invalid, onednn.dnnl_engine_get_count, value)
+    refused("prop_kind", invalid, vanilla, value)
+    rnn, bad = cudnn.cudnnCreateRNNDescriptor(), cudnn.CUDNN_STATUS_BAD_PARAM
+    refused("algo", bad, cudnn.cudnnSetRNNDescriptor_v8, rnn, value, *[0] * 7, *[1] * 4, None, 0)
+    descriptor = mpsgraph.MPSGraphSingleGateRNNDescriptor(activation=value)
+    arrays = np.ones((2, 3, 1)), np.ones((1, 1))
+    with pytest.raises(BadParam, match=r"`descriptor\.activation` must be an MPSGraphRNNActivation"):
+        mpsgraph.singleGateRNN(*arrays, descriptor=descriptor)
+
+
+def test_no_lengths():
+    """Rows of an array are no lengths, nor is a set of them."""
+    invalid, create = onednn.dnnl_invalid_arguments, onednn.dnnl_memory_desc_create_with_strides
+    kind = onednn.dnnl_f32
+    refused("dims[0]", invalid, create, 2, np.ones((2, 2), int), kind, None)
+    refused("strides[0]", invalid, create, 2, (2, 2), kind, np.ones((2, 2), int))
+    refused("dims", invalid, create, 2, {2, 3}, kind, None)
+
+
+def test_no_address():
+    engine = onednn.dnnl_engine_create(onednn.dnnl_cpu, 0)
+    memory = onednn.dnnl_memory_create(layer(), engine, onednn.DNNL_MEMORY_ALLOCATE)
+    invalid = onednn.dnnl_invalid_arguments
+    for value in ([], "1", np.array([1, 2])):
+        refused("mapped_ptr", invalid, onednn.dnnl_memory_unmap_data, memory, value)
