@@ -17,7 +17,7 @@ parameter of that name:
     `void *`, not taken             the same; what is returned is a pair of C type and value
 
 A pointer to const that is returned points to what belongs to the first argument: an object, or a
-copy of numbers, text or bytes. It ends when that one is destroyed.
+copy of numbers, text or bytes. It ends when that one is destroyed, and cannot be destroyed itself.
 
 Outputs are written only when all of them can be. None leaves a number unwritten and makes a pointer
 NULL. A NULL output is an error unless the dialect lists its function in OPTIONAL_OUTPUTS or there
@@ -82,6 +82,7 @@ if {name}:
         except OverflowError: raise unfit({name!r}, max({name}_value)) from None
     elif {name}_value and {name}_value > {largest}: raise unfit({name!r}, {name}_value)
 """
+CHECK_LENT = "if is_lent({name}): raise BadParam({name!r}, 'must not be one that another lends')\n"
 WRITE = """\
 if {name}:
     if type({name}_value) is Array: {name}[0 : len({name}_value)] = {name}_value
@@ -172,7 +173,7 @@ class Entry:
         self.names["Array"] = type(ffi.new("int[1]"))
         helpers = (BadParam, callable_of, structs_at, unfit)
         writers = (write_const, write_pointer, write_typed)
-        methods = (OBJECTS.find, OBJECTS.find_all, OBJECTS.drop)
+        methods = (OBJECTS.find, OBJECTS.find_all, OBJECTS.is_lent, OBJECTS.drop)
         self.names |= {helper.__name__: helper for helper in (*helpers, *writers, *methods)}
 
     def _argument(self, ctype: Any, name: str, count: str) -> str:
@@ -234,7 +235,8 @@ class Entry:
         call = f"function({', '.join(arguments)})"
         lines = [f"{', '.join(results)} = {call}\n" if results else f"{call}\n", *checks, *writes]
         if "destroy" in self.name.lower():
-            lines.append(f"drop({self.parameters[0][1]})\n")
+            first = self.parameters[0][1]
+            lines = [CHECK_LENT.format(name=first), *lines, f"drop({first})\n"]
         names = ", ".join(name for _, name in self.parameters)
         return f"def entry({names}):\n" + textwrap.indent("".join([*lines, "return 0\n"]), " " * 4)
 

@@ -24,7 +24,7 @@ class Objects:
     def __init__(self) -> None:
         self._objects: dict[int, Any] = {}
         self._numbers: dict[Any, int] = {}
-        self._parts: dict[int, list[int]] = {}  # numbers of objects that others have
+        self._parts: dict[int, dict[Any, int]] = {}  # of objects that others lend, by the lender
         self._memory: dict[int, dict[Any, Any]] = {}  # of numbers and texts that objects have
         self._next = itertools.count(0x4D49 << 48 | 16, 16)
         self.live = self._objects.get  # the quick way: None also for NULL and strangers
@@ -37,14 +37,20 @@ class Objects:
 
         One that has been destroyed but is still referred to gets a number of no object.
         """
-        number = self._numbers.get(value)
+        return self._number_in(self._numbers, value)
+
+    def _number_in(self, numbers: dict[Any, int], value: Any) -> int:
+        number = numbers.get(value)
         if number is not None:
             return number
+        number = next(self._next)
         if not value.alive:
-            return next(self._next)
-        number = self._numbers.setdefault(value, next(self._next))
-        self._objects[number] = value
-        return number
+            return number
+        self._objects[number] = value  # before another thread can find the number
+        known = numbers.setdefault(value, number)
+        if known != number:
+            del self._objects[number]
+        return known
 
     def find(self, number: int) -> Any:
         """The object; None for 0, an Address for a number of no object."""
@@ -54,12 +60,18 @@ class Objects:
         return found
 
     def number_of_part(self, value: Any, owner: int) -> int:
-        """The number of an object; if it is new, the object goes with that of number `owner`."""
-        is_new = value not in self._numbers
-        number = self.number(value)
-        if is_new:
-            self._parts.setdefault(owner, []).append(number)
-        return number
+        """The number of an object that the one of number `owner` lends, and with which it goes.
+
+        The same object has another number where another object lends it; its own number, if it has
+        one, stays.
+        """
+        own = self._numbers.get(value)
+        return self._number_in(self._parts.setdefault(owner, {}), value) if own is None else own
+
+    def is_lent(self, number: int) -> bool:
+        """Whether a number stands for an object that belongs to another one."""
+        value = self._objects.get(number)
+        return value is not None and self._numbers.get(value) != number
 
     def memory(self, content: Any, owner: int, make: Callable[[], Any]) -> Any:
         """What `make` makes of some content, once for the object of number `owner`."""
@@ -70,9 +82,11 @@ class Objects:
 
     def drop(self, number: int) -> None:
         """Forget an object and what belongs to it."""
-        self._numbers.pop(self._objects.pop(number, None), None)
+        value = self._objects.pop(number, None)
+        if self._numbers.get(value) == number:
+            del self._numbers[value]
         self._memory.pop(number, None)
-        for part in self._parts.pop(number, ()):
+        for part in self._parts.pop(number, {}).values():
             self.drop(part)
 
     def find_all(self, numbers: Any, count: int) -> list[Any]:

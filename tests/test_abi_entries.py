@@ -304,6 +304,31 @@ def test_numbers_never_repeat() -> None:
     assert len(seen) == 1000 and len(objects) == 0
 
 
+def test_what_two_objects_lend_goes_with_each() -> None:
+    """The same part, lent by an object and by its copy: neither number ends with the other."""
+    objects, part = Objects(), Thing()
+    lenders = [objects.number(Thing()) for _ in range(2)]
+    lent = [objects.number_of_part(part, lender) for lender in lenders]
+    assert objects.number_of_part(part, lenders[0]) == lent[0] != lent[1]
+    objects.drop(lenders[0])
+    assert (objects.live(lent[0]), objects.live(lent[1])) == (None, part)
+    objects.drop(lenders[1])
+    assert len(objects) == 0
+
+
+def test_a_number_is_known_only_when_it_stands_for_its_object() -> None:
+    """Another thread may find it at once."""
+    objects = Objects()
+
+    class Watched(dict[Any, int]):
+        def setdefault(self, value: Any, number: Any = None) -> Any:
+            assert objects.live(number) is value
+            return super().setdefault(value, number)
+
+    objects._numbers = Watched()
+    assert objects.number(Thing())
+
+
 class Library:
     """Stands for the C side of an embedding library."""
 

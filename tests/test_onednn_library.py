@@ -155,6 +155,26 @@ def test_what_a_primitive_descriptor_lends_goes_with_it(library: ctypes.CDLL) ->
     assert isinstance(OBJECTS.find(lent), Address)
 
 
+def test_what_a_copy_lends_goes_with_the_copy(library: ctypes.CDLL) -> None:
+    desc = Network(library).desc
+    primitive = created(library.dnnl_primitive_create, desc)
+    own = asked(library.dnnl_primitive_get_primitive_desc, ctypes.c_void_p, primitive)
+    query, what = library.dnnl_primitive_desc_query_md, onednn.dnnl_query_weights_md
+    lent = [query(each, what, 0) for each in (desc, own)]
+    assert library.dnnl_primitive_desc_destroy(desc) == SUCCESS
+    sizes = [library.dnnl_memory_desc_get_size(each) for each in lent]
+    assert sizes[0] == 0 and sizes[1] >= 256
+
+
+def test_what_is_lent_cannot_be_destroyed(library: ctypes.CDLL) -> None:
+    desc = Network(library).desc
+    lent = library.dnnl_primitive_desc_query_md(desc, onednn.dnnl_query_weights_md, 0)
+    size = library.dnnl_memory_desc_get_size(lent)
+    assert library.dnnl_memory_desc_destroy(lent) == INVALID_ARGUMENTS
+    assert b"`memory_desc` must not be one that another lends" in library.miopyGetLastError()
+    assert library.dnnl_memory_desc_get_size(lent) == size > 0
+
+
 def test_scales_are_lent_too(library: ctypes.CDLL) -> None:
     attr = created(library.dnnl_primitive_attr_create)
     given = (ctypes.c_float * 20)(*[0.25 * i for i in range(1, 21)])

@@ -3,7 +3,8 @@
  *
  * Functions that can fail return a dnnl_status_t; a failure leaves their outputs unwritten. `T *`
  * parameters are outputs, `const T *` are inputs; other objects are inputs, too. Objects may be
- * destroyed in any order: what others need of them they keep. Destroying NULL succeeds.
+ * destroyed in any order: what others need of them they keep. Destroying NULL succeeds; what
+ * another object lends, by a `const` output or answer, goes with that one and cannot be destroyed.
  *
  * Letters: T steps, N batch, L layers, D directions (1 or 2), G gates, SLC channels of src_layer,
  * SIC of src_iter, DHC hidden units, DIC channels of dst_iter (DHC without projection), DLC of
