@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from concurrent.futures import ThreadPoolExecutor, wait
-from typing import Any
+from typing import Any, NoReturn
 
 import hostcuda
 import numpy as np
@@ -14,7 +14,7 @@ from onednn_run import OnednnRun, argument_number
 
 from miopy import onednn as dn
 from miopy.backends import cuda
-from miopy.errors import MiopyError
+from miopy.errors import MiopyError, OutOfMemory
 
 INVALID = dn.dnnl_invalid_arguments
 LSTM = OnednnCase("lstm")
@@ -199,6 +199,23 @@ def test_an_engine_is_destroyed_when_no_primitive_executes():
             destroyed = threads.submit(dn.dnnl_engine_destroy, engine)
             assert wait([destroyed], timeout=0.05).not_done
         destroyed.result(timeout=10)
+
+
+def test_an_engine_goes_on_after_an_allocation_that_failed(backend, monkeypatch):
+    """Whatever scratchpad it had is gone; the next one may be smaller."""
+    one = Prepared(backend, OnednnCase("gru", layouts={"src_layer": "ntc"}))
+    one.execute(one.arrays)
+    engine, expected = one.run.engine, one.output
+    with monkeypatch.context() as patch, pytest.raises(OutOfMemory):
+        patch.setattr(type(engine.backend), "empty", out_of_memory)
+        engine.scratchpad(2**40)
+    one.arrays[dn.DNNL_ARG_DST_LAYER][:] = np.nan
+    one.execute(one.arrays)
+    assert np.array_equal(one.output, expected)
+
+
+def out_of_memory(*arguments: Any) -> NoReturn:
+    raise OutOfMemory("array", "cannot be allocated")
 
 
 def test_threads_share_an_engine(backend):

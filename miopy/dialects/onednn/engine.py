@@ -40,7 +40,7 @@ class Engine:
     def scratchpad(self, nbytes: int) -> int:
         """The address of the library's scratchpad, grown to `nbytes`; 0 for none."""
         if nbytes > self._scratchpad_nbytes:
-            self._scratchpad = None  # gone before its successor comes
+            self._scratchpad, self._scratchpad_nbytes = None, 0  # gone before its successor comes
             self._scratchpad = self.backend.empty((nbytes,), "uint8")
             self._scratchpad_nbytes = nbytes
         if not nbytes:
