@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from onednn_int8 import H, Int8Case, Int8Run, check
+from onednn_run import Placed
 
 from miopy import onednn as dn
 from miopy.errors import MiopyError
@@ -29,6 +30,15 @@ CASES = {
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_inference_is_as_the_formulas_say(case, backend):
     check(case, backend)
+
+
+@pytest.mark.parametrize("layout", ["any", "ldigo"])
+def test_without_layers_nothing_is_written(layout):
+    run = Int8Run(Int8Case(layers=0, projection=4, layout=layout), "host")
+    results = run.run()
+    assert results["dst_iter"].size == results["dst_iter_c"].size == 0
+    untouched = Placed(run.described("dst_layer"), "uint8").values
+    assert np.array_equal(results["dst_layer"], untouched)
 
 
 def refused(case: Int8Case, status: int, **changes: Any) -> None:

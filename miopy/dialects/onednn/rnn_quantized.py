@@ -80,7 +80,7 @@ class QuantizedExecution:
             "lstm" if descriptor.cell_kind == LSTM else "reset_before_gru",
             sizes.slc,
             sizes.dhc,
-            sizes.layers,
+            max(sizes.layers, 1),  # without layers nothing runs
             direction,
             sizes.dic if has_projection else 0,
         )
@@ -117,7 +117,7 @@ class QuantizedExecution:
 
     def execute(self, backend: Any, addresses: Mapping[str, int], scratchpad: int) -> None:
         sizes, tensors = self.descriptor.sizes, self._tensors
-        if not (sizes.steps and sizes.batch):
+        if not (sizes.steps and sizes.batch and sizes.layers):
             return
         at = dict(addresses)
         copies = {
