@@ -235,6 +235,17 @@ def test_what_no_function_writes_is_refused(library: ctypes.CDLL) -> None:
     assert library.dnnl_primitive_desc_create(*places) == UNIMPLEMENTED
 
 
+@pytest.mark.parametrize("field", ["padded_dims", "padded_offsets", "extra.flags"])
+def test_padding_and_extras_are_not_ignored(library: ctypes.CDLL, field: str) -> None:
+    desc, name = tagged(library, 3, 2, 4, tag=v2.dnnl_tnc), field.partition(".")[0]
+    if field == "extra.flags":
+        desc.extra.flags = 1
+    else:
+        getattr(desc, name)[2] = 16
+    assert Gru(library).init(RnnDesc(), src_layer=desc) == UNIMPLEMENTED
+    assert f"`src_layer_desc` has {field}, which must be".encode() in library.miopyGetLastError()
+
+
 def test_random_structs_are_answered(library: ctypes.CDLL) -> None:
     """No mistake, whatever is in a struct."""
     numbers, engine = random.Random(1), created(library.dnnl_engine_create, v2.dnnl_cpu, 0)

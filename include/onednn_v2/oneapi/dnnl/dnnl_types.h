@@ -182,7 +182,7 @@ typedef struct {
     char reserved[200];
 } dnnl_rnn_packed_desc_t;
 
-/* Not used. */
+/* What weights of other libraries hold besides: flags must be 0. */
 typedef struct {
     uint64_t flags;
     int compensation_mask;

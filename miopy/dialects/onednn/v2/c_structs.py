@@ -116,8 +116,9 @@ def descriptor_of(argument: str, struct: MemoryDesc) -> MemoryDescriptor:
 
 def _described(struct: MemoryDesc) -> MemoryDescriptor:
     ndims, kind = struct.ndims, struct.format_kind
-    if struct.offset0:
-        raise NotSupported("offset0", "must be 0", struct.offset0)
+    for name, value in (("offset0", struct.offset0), ("extra.flags", struct.extra.flags)):
+        if value:
+            raise NotSupported(name, "must be 0", value)
     if ndims and kind not in (FORMAT_KINDS[ANY], FORMAT_KINDS[BLOCKED], RNN_PACKED):
         raise BadParam("format_kind", "must be any, blocked or rnn_packed", kind)
     if kind == FORMAT_KINDS[ANY]:
@@ -128,7 +129,17 @@ def _described(struct: MemoryDesc) -> MemoryDescriptor:
         raise NotSupported("inner_nblks", "must be 0", blocking.inner_nblks)
     strides = blocking.strides if kind == FORMAT_KINDS[BLOCKED] else None
     plain = with_strides(ndims, struct.dims, struct.data_type, strides)
+    _check_padding(struct, plain.dims)
     return _packed(plain, struct.format.rnn_packed.size) if kind == RNN_PACKED else plain
+
+
+def _check_padding(struct: MemoryDesc, dims: tuple[int, ...]) -> None:
+    """Raise NotSupported unless a tensor ends where its dimensions say."""
+    padded, offsets = struct.padded_dims[: len(dims)], struct.padded_offsets[: len(dims)]
+    if tuple(padded) != dims:
+        raise NotSupported("padded_dims", "must be dims", padded)
+    if any(offsets):
+        raise NotSupported("padded_offsets", "must be 0", offsets)
 
 
 def _packed(plain: MemoryDescriptor, size: int) -> MemoryDescriptor:
