@@ -325,6 +325,7 @@ def bind(
     rules: Rules,
     prototypes: dict[str, Sequence[tuple[str, str]]],
     prefix: str,
+    renames: tuple[str, str] = ("", ""),
 ) -> None:
     """Attach the embedding library's entries to the functions of a dialect.
 
@@ -332,7 +333,9 @@ def bind(
     dialect          has a function of each name
     prototypes       type and name of every parameter, by function
     prefix           of the entries' names, before those of the functions
+    renames          beginnings of names of types: the header's, and those in `prototypes`
     """
+    in_header, here = renames
     failures = Failures(lib, set_last_error, rules)
     unknown = int(rules.STATUS[MiopyError])
     for name, parameters in prototypes.items():
@@ -340,7 +343,8 @@ def bind(
         function = rules.for_c(getattr(dialect, name))
         entry = Entry(ffi, function, parameters, optional=optional).compiled()
         attach = ffi.def_extern(f"{prefix}{name}", error=unknown, onerror=failures.handler(name))
-        attach(traced(ffi, rules.tracer(name, parameters), entry))
+        shown = [(kind.replace(here, in_header), parameter) for kind, parameter in parameters]
+        attach(traced(ffi, rules.tracer(name, shown), entry))
 
     def close() -> None:
         lib.miopy_closed = 1

@@ -40,7 +40,7 @@ class Library(NamedTuple):
     compile_flags: tuple[str, ...] = ()
     module: str = ""
     include: str = ""
-    renames: tuple[str, str] | None = None
+    renames: tuple[str, str] = ("", "")
 
     @property
     def folder(self) -> str:

@@ -77,7 +77,7 @@ def test_no_enumerators(value):
     refused("algo", bad, cudnn.cudnnSetRNNDescriptor_v8, rnn, value, *[0] * 7, *[1] * 4, None, 0)
     descriptor = mpsgraph.MPSGraphSingleGateRNNDescriptor(activation=value)
     arrays = np.ones((2, 3, 1)), np.ones((1, 1))
-    with pytest.raises(BadParam, match=r"`descriptor\.activation` must be an MPSGraphRNNActivation"):
+    with pytest.raises(BadParam, match=r"`descriptor\.activation` must be an MPSGraph"):
         mpsgraph.singleGateRNN(*arrays, descriptor=descriptor)
 
 

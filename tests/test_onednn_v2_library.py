@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import random
 import re
 import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -244,6 +246,22 @@ def test_padding_and_extras_are_not_ignored(library: ctypes.CDLL, field: str) ->
         getattr(desc, name)[2] = 16
     assert Gru(library).init(RnnDesc(), src_layer=desc) == UNIMPLEMENTED
     assert f"`src_layer_desc` has {field}, which must be".encode() in library.miopyGetLastError()
+
+
+LOGGED = """
+import ctypes, sys
+desc, dims = (ctypes.c_char * 696)(), (ctypes.c_int64 * 12)(5, 3, 4)
+ctypes.CDLL(sys.argv[1]).dnnl_memory_desc_init_by_tag(desc, 3, dims, 3, 23)
+"""
+
+
+def test_logs_have_the_names_and_values_of_version_2() -> None:
+    command = [sys.executable, "-c", LOGGED, str(ONEDNN_V2_LIBRARY)]
+    environment = os.environ | {"ONEDNN_VERBOSE": "all"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    head, *_, data_type, tag, _ = done.stderr.splitlines()
+    assert head.startswith("dnnl_status_t dnnl_memory_desc_init_by_tag(dnnl_memory_desc_t *, int, ")
+    assert (data_type, tag) == ("data_type = dnnl_f32", "tag = dnnl_bac")
 
 
 def test_random_structs_are_answered(library: ctypes.CDLL) -> None:

@@ -58,6 +58,7 @@ from {embedding} import ffi, lib
 
 MODULES = {modules!r}
 PROTOTYPES = {prototypes!r}
+RENAMES = {renames!r}
 
 @ffi.def_extern()
 def miopy_bind(dialect):
@@ -68,8 +69,8 @@ def miopy_bind(dialect):
         functions = import_module(MODULES[name])
         rules = import_module(f"{{MODULES[name]}}.c_calls")
         set_last_error = getattr(lib, f"set_last_error_of_{{name}}")
-        prototypes = PROTOTYPES[name]
-        abi.bind(ffi, lib, set_last_error, functions, rules, prototypes, f"py_{{name}}_")
+        types = PROTOTYPES[name], f"py_{{name}}_", RENAMES[name]
+        abi.bind(ffi, lib, set_last_error, functions, rules, *types)
         failure = b""
     except BaseException as error:
         failure = f"{{type(error).__name__}}: {{error}}".encode("utf-8", "replace")[:1000]
@@ -164,9 +165,9 @@ class Api:
 
     def _renamed(self, text: str) -> str:
         """Names of types and enumerators as the embedding library has them."""
-        if not self.library.renames:
-            return text
         old, new = self.library.renames
+        if not old:
+            return text
         return re.sub(rf"\b(const_)?{old}", rf"\g<1>{new}", text)
 
     def _statuses(self) -> tuple[str, dict[int, str]]:
@@ -347,7 +348,10 @@ def write_embedding(apis: list[Api], path: Path) -> None:
     ffi.set_source(EMBEDDING, "\n".join(source))
     prototypes = {api.dialect: api.prototypes() for api in apis}
     modules = {api.dialect: f"miopy.dialects.{api.library.module or api.dialect}" for api in apis}
-    startup = STARTUP.format(embedding=EMBEDDING, prototypes=prototypes, modules=modules)
+    renames = {api.dialect: api.library.renames for api in apis}
+    startup = STARTUP.format(
+        embedding=EMBEDDING, prototypes=prototypes, modules=modules, renames=renames
+    )
     ffi.embedding_init_code(startup)
     ffi.emit_c_code(str(path))
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Sequence
+from types import ModuleType
 from typing import Any
 
 from ...calls import logs
@@ -117,6 +118,9 @@ def for_c(function: Callable[..., Any]) -> Callable[..., Any]:
     return OF_THEIR_OWN.get(function.__name__, function)
 
 
-def tracer(name: str, parameters: Sequence[tuple[str, str]]) -> Callable[..., None] | None:
+def tracer(
+    name: str, parameters: Sequence[tuple[str, str]], enumerations: ModuleType = types
+) -> Callable[..., None] | None:
     """What logs a call and its numbers; None if calls are not logged."""
-    return logs.tracer(f"dnnl_status_t {name}", parameters, types) if CALLS_ARE_LOGGED else None
+    head = f"dnnl_status_t {name}"
+    return logs.tracer(head, parameters, enumerations) if CALLS_ARE_LOGGED else None

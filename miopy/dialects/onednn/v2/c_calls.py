@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import importlib
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ....core.memory import address_of
@@ -13,7 +14,6 @@ from .. import c_calls as v3
 from ..c_calls import OPTIONAL_OUTPUTS as OPTIONAL_OUTPUTS
 from ..c_calls import STATUS as STATUS
 from ..c_calls import log_error as log_error
-from ..c_calls import tracer as tracer
 from ..memory_descriptors import MemoryDescriptor
 from . import primitive_descriptors
 from .c_structs import descriptor_at, operation_at, rnn_struct_of, struct_of
@@ -101,3 +101,8 @@ def for_c(function: Callable[..., Any]) -> Callable[..., Any]:
     if MemoryDescriptor.__name__ in str(inspect.signature(function)):
         return in_structs(function)
     return v3.for_c(function)
+
+
+def tracer(name: str, parameters: Sequence[tuple[str, str]]) -> Callable[..., None] | None:
+    """As in version 3, with the values of version 2."""
+    return v3.tracer(name, parameters, importlib.import_module(__package__))
