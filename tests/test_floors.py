@@ -24,6 +24,7 @@ MAY_IMPORT = {
         "core.cells",
         "core.codes",
         "core.config",
+        "core.forks",
         "backends.arrays",
         "backends.quantized",
         "backends.scratch",
@@ -51,8 +52,8 @@ MAY_USE = {
 COMMANDS_MAY_USE = {"numpy", "rich"}
 # A module of the core imports only modules before it.
 CORE_ORDER = (
-    *("cells", "space", "strided", "sequence", "dlpack", "memory", "config", "layout", "codes"),
-    *("algorithm", "backend", "placement", "plan", "forward", "backward_data"),
+    *("forks", "cells", "space", "strided", "sequence", "dlpack", "memory", "config", "layout"),
+    *("codes", "algorithm", "backend", "placement", "plan", "forward", "backward_data"),
     *("backward_weights", "quantized", "quantized_forward"),
 )
 

@@ -17,10 +17,14 @@ import pytest
 from cases import Case
 from core_run import CoreRun
 from harness import Run
+from onednn_harness import OnednnCase
+from onednn_run import OnednnRun
 
 from miopy import miopen as mi
+from miopy import onednn
 from miopy.backends import host
 from miopy.core.config import RNNConfig
+from miopy.core.forks import cached_property
 from miopy.errors import BadParam
 
 CONFIG = RNNConfig("lstm", 40, 48, 2, "concat")
@@ -89,6 +93,42 @@ def test_a_fork_while_another_thread_computes():
         stop.set()
         thread.join()
     assert digest(run) == expected
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_fork_while_a_primitive_of_onednn_executes():
+    run = OnednnRun(OnednnCase("lstm"), "host")
+    kind = onednn.dnnl_forward_inference
+    expected = run.execute(kind)["dst_iter"].tobytes()
+    with run.engine.lock:  # as an execution holds it
+        assert in_child(lambda: run.execute(kind)["dst_iter"].tobytes()) == expected
+
+
+class Slow:
+    """A property that a thread may be long about."""
+
+    def __init__(self, entered: threading.Event, leave: threading.Event) -> None:
+        self.entered, self.leave = entered, leave
+
+    @cached_property
+    def value(self) -> bytes:
+        self.entered.set()
+        self.leave.wait(60)
+        return b"computed"
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_fork_while_another_thread_computes_a_property():
+    entered, leave, left = threading.Event(), threading.Event(), threading.Event()
+    left.set()
+    thread = threading.Thread(target=lambda: Slow(entered, leave).value)
+    thread.start()
+    try:
+        assert entered.wait(60)
+        assert in_child(lambda: Slow(threading.Event(), left).value) == b"computed"
+    finally:
+        leave.set()
+        thread.join()
 
 
 def in_threads(count: int, work: Callable[[int], bytes]) -> list[bytes]:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..core.backend import Layer, Matrix, Strided
+from ..core.forks import lock_of_process
 from ..errors import BadParam, OutOfMemory
 from . import host_elementwise, stepped
 from ._host import ffi, lib
@@ -89,11 +90,6 @@ def has_own_kernels(layer: Layer) -> bool:
     return layer.projection is None and config.record.is_plain and not reads_otherwise
 
 
-def _lock_of_process(locks: dict[int, threading.Lock]) -> threading.Lock:
-    """One per process: a fork while another thread computes copies a lock that stays taken."""
-    return locks.setdefault(os.getpid(), threading.Lock())
-
-
 def _pointer(address: int | None) -> Any:
     return ffi.cast(VOID, address or 0)
 
@@ -147,11 +143,11 @@ class HostBackend:
         self._engine = HostEngine(self._pool, self._scratch)
         self._locks: dict[int, threading.Lock] = {}
         # Holding the locks, not this: a cycle would keep threads until Python looks for cycles.
-        self.quantized = quantized_on(self._pool, partial(_lock_of_process, self._locks))
+        self.quantized = quantized_on(self._pool, partial(lock_of_process, self._locks))
 
     @property
     def _lock(self) -> threading.Lock:
-        return _lock_of_process(self._locks)
+        return lock_of_process(self._locks)
 
     def set_allocator(
         self,

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
 
 from ..errors import BadParam, NotSupported
+from .forks import cached_property
 
 
 def _check_scales(argument: str, scales: tuple[float, ...]) -> None:

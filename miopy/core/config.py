@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from struct import pack
 
 from ..errors import BadParam
 from .cells import ACTIVATIONS, CELLS, Cell
+from .forks import cached_property
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,13 @@ packed row is found, and `order` which of the caller's states belongs to sequenc
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from itertools import groupby
 from typing import Any
 
 import numpy as np
+
+from .forks import cached_property
 
 SEQ_MAJOR = "seq_major"
 BATCH_MAJOR = "batch_major"

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 from ... import backends
 from ...calls.arguments import check_enum, check_integer
+from ...core.forks import lock_of_process
 from ...core.memory import address_of
 from ...errors import BadParam
 from .entry import entry
@@ -25,17 +26,21 @@ class Engine:
     """What dnnl_engine_create returns.
 
     backend   executes primitives on the engine's streams
-    lock      held while a primitive executes: scratchpads of the library are shared
     """
 
     c_name: ClassVar[str] = "dnnl_engine_t"
 
     kind: dnnl_engine_kind_t
     backend: Any
-    lock: threading.Lock = field(default_factory=threading.Lock)
     alive: bool = True
+    _locks: dict[int, threading.Lock] = field(default_factory=dict)
     _scratchpad: Any = None
     _scratchpad_nbytes: int = 0
+
+    @property
+    def lock(self) -> threading.Lock:
+        """Held while a primitive executes: scratchpads of the library are shared."""
+        return lock_of_process(self._locks)
 
     def scratchpad(self, nbytes: int) -> int:
         """The address of the library's scratchpad, grown to `nbytes`; 0 for none."""

@@ -9,11 +9,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, ClassVar
 
 from ...calls.arguments import check_enum, check_integer
 from ...calls.datatypes import DataType
+from ...core.forks import cached_property
 from ...core.strided import packed_strides
 from ...errors import BadParam
 from .entry import entry

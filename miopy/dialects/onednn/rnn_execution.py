@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 from ...calls.sequences import BATCH_MAJOR
@@ -13,6 +12,7 @@ from ...core.backend import Strided
 from ...core.backward_data import backward_data
 from ...core.backward_weights import backward_weights
 from ...core.config import RNNConfig
+from ...core.forks import cached_property
 from ...core.forward import Rows, forward
 from ...core.placement import InTensors
 from ...core.plan import plan
