@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import re
 import subprocess
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -118,6 +119,27 @@ def test_optional_outputs_may_be_null(library: ctypes.CDLL) -> None:
     assert library.cudnnGetRNNDescriptor_v8(network, *[None] * 14) == SUCCESS
     assert library.cudnnRNNGetClip_v9(network, None, None, None) == SUCCESS
     assert library.cudnnGetStream(create(library), None) == BAD_PARAM
+
+
+def test_surplus_lengths_take_no_memory_but_the_programs(library: ctypes.CDLL) -> None:
+    descriptor, room = create(library, "RNNDataDescriptor"), 100_000
+    lengths, found = (ctypes.c_int * 2)(3, 2), (ctypes.c_int * room)(*[9] * room)
+    given = (descriptor, cudnn.CUDNN_DATA_FLOAT, 0, 3, 2, 4, lengths, None)
+    assert library.cudnnSetRNNDataDescriptor(*given) == SUCCESS
+    numbers = [ctypes.c_int() for _ in range(5)]
+    places = [ctypes.addressof(each) for each in numbers]
+    tracemalloc.start()
+    assert library.cudnnGetRNNDataDescriptor(descriptor, *places, room, found, None) == SUCCESS
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert [each.value for each in numbers] == [cudnn.CUDNN_DATA_FLOAT, 0, 3, 2, 4]
+    assert found[:3] == [3, 2, 0] and not any(found[2:])
+    assert peak < room
+    for position in range(5):
+        nulls = [None if place is places[position] else place for place in places]
+        status = library.cudnnGetRNNDataDescriptor(descriptor, *nulls, 2, found, None)
+        assert status == BAD_PARAM
+    assert library.cudnnGetRNNDataDescriptor(descriptor, *places, 1, found, None) == BAD_PARAM
 
 
 def test_programs_may_use_two_libraries(tmp_path: Path) -> None:

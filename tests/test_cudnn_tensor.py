@@ -230,6 +230,7 @@ def test_data_descriptor_is_stored_and_surplus_lengths_are_zero(layout):
     assert cu.cudnnGetRNNDataDescriptor(descriptor, 5) == (*start, [5, 2, 0, 0, 0])
     wrong = (BAD, "arrayLengthRequested")
     assert refusal(cu.cudnnGetRNNDataDescriptor, descriptor, 2) == wrong
+    assert refusal(cu.cudnnGetRNNDataDescriptor, descriptor, 2**31) == wrong
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

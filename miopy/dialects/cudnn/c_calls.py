@@ -10,13 +10,16 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Sequence
+from itertools import chain, repeat
 from typing import Any
 
 from ...calls import logs
-from . import types
+from ...calls.arguments import require
+from . import sequence_descriptors, types
 from .entry import STATUS as STATUS
 from .entry import entry
 from .handle import Handle, handle_on
+from .sequence_descriptors import RNNDataDescriptor
 
 OPTIONAL_OUTPUTS = frozenset(
     {
@@ -54,9 +57,39 @@ def cudnnCreate() -> Handle:
     return handle_on(auto="host")
 
 
+@entry
+def cudnnGetRNNDataDescriptor(
+    rnnDataDesc: RNNDataDescriptor,
+    dataType: Any,
+    layout: Any,
+    maxSeqLength: Any,
+    batchSize: Any,
+    vectorSize: Any,
+    arrayLengthRequested: int,
+    seqLengthArray: Any,
+    paddingFill: Any,
+) -> None:
+    """As from Python, but without a list as long as the program says that its array is."""
+    numbers = {"dataType": dataType, "layout": layout, "maxSeqLength": maxSeqLength}
+    numbers |= {"batchSize": batchSize, "vectorSize": vectorSize}
+    require(**numbers, seqLengthArray=seqLengthArray)
+    room = min(arrayLengthRequested, max(len(rnnDataDesc.lengths), 1))
+    find = sequence_descriptors.cudnnGetRNNDataDescriptor
+    *found, lengths = find(rnnDataDesc, room, paddingFill)
+    for pointer, number in zip(numbers.values(), found, strict=True):
+        pointer[0] = number
+    surplus = repeat(0, arrayLengthRequested - len(lengths))
+    seqLengthArray[0:arrayLengthRequested] = chain(lengths, surplus)
+
+
+OF_THEIR_OWN: dict[str, Callable[..., Any]] = {
+    function.__name__: function for function in (cudnnCreate, cudnnGetRNNDataDescriptor)
+}
+
+
 def for_c(function: Callable[..., Any]) -> Callable[..., Any]:
     """What a C call of the function calls."""
-    return cudnnCreate if function.__name__ == "cudnnCreate" else function
+    return OF_THEIR_OWN.get(function.__name__, function)
 
 
 def tracer(name: str, parameters: Sequence[tuple[str, str]]) -> Callable[..., None] | None:

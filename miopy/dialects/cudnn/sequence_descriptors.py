@@ -13,6 +13,7 @@ from ...errors import BadParam
 from .entry import check_set, entry
 from .types import DATA_TYPES, cudnnDataType_t, cudnnRNNDataLayout_t
 
+MOST_ENTRIES = 2**31 - 1
 LAYOUTS = {
     cudnnRNNDataLayout_t.CUDNN_RNN_DATA_LAYOUT_SEQ_MAJOR_UNPACKED: SEQ_MAJOR,
     cudnnRNNDataLayout_t.CUDNN_RNN_DATA_LAYOUT_SEQ_MAJOR_PACKED: PACKED,
@@ -115,6 +116,8 @@ def cudnnGetRNNDataDescriptor(
     batch = len(rnnDataDesc.lengths)
     if count < batch:
         raise BadParam("arrayLengthRequested", f"must be at least the batch size, {batch}", count)
+    if count > MOST_ENTRIES:
+        raise BadParam("arrayLengthRequested", f"must be at most {MOST_ENTRIES}, an int's", count)
     if paddingFill is not None and rnnDataDesc.padding_fill is not None:
         element_type, fill = rnnDataDesc.element_type, rnnDataDesc.padding_fill
         write_scalar("paddingFill", paddingFill, element_type, fill)
