@@ -34,6 +34,22 @@ def test_the_default_backend_works_without_cupy():
     assert run_python("from miopy import backends; print(backends.get().name)").strip() == "host"
 
 
+@pytest.mark.parametrize("extension", ["_host", "_stepped"])
+def test_a_stale_build_says_what_to_do(extension):
+    """Of an extension that lacks what its headers declare now."""
+    stale = f"miopy.backends.{extension}"
+    out = run_python(f"""
+import types
+sys.modules[{stale!r}] = types.SimpleNamespace(lib=types.SimpleNamespace(), ffi=None)
+from miopy import errors, onednn
+try:
+    onednn.dnnl_engine_create(onednn.dnnl_cpu, 0)
+except errors.MiopyError as error:
+    print(error)
+""")
+    assert f"{extension} is of other sources: python setup.py build_ext --inplace" in out
+
+
 def test_an_unknown_dialect_is_an_attribute_error():
     with pytest.raises(AttributeError, match="nonesuch"):
         miopy.nonesuch  # noqa: B018

@@ -1,14 +1,10 @@
-"""cffi build of `miopy.backends._host`: the host kernels behind the declarations of their headers.
-
-Every `miopy/kernels/host/<family>.h` listed in FAMILIES holds only declarations that cffi reads
-once preprocessor lines are dropped, so that a prototype has one home.
-"""
+"""cffi build of `miopy.backends._host`: the host kernels behind the declarations of their headers,
+which `miopy.backends.compiled` lists."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable
 from pathlib import Path
 
 from cffi import FFI
@@ -16,21 +12,24 @@ from cffi import FFI
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from miopy.backends import cuda_source  # noqa: E402
+from miopy.backends import compiled, cuda_source  # noqa: E402
 from miopy.core.cells import CELLS  # noqa: E402
 
 HOST = Path("miopy/kernels/host")
 GENERATED = Path("build/host")
-FAMILIES = ("pool", "matrix", "recurrence", "rows", "dropout", "tensor", "stepped", "quantized")
 
 
-def declarations(folder: Path, families: Iterable[str]) -> str:
-    """The headers without preprocessor lines, in order."""
-    lines = []
-    for family in families:
-        text = (ROOT / folder / f"{family}.h").read_text()
-        lines += [line for line in text.splitlines() if not line.lstrip().startswith("#")]
-    return "\n".join(lines)
+def declared(extension: str) -> FFI:
+    """cffi's reader of an extension's declarations, and their number."""
+    ffi = FFI()
+    ffi.cdef(compiled.declarations(extension) + "\n#define DECLARATIONS ...\n")
+    return ffi
+
+
+def source(extension: str) -> str:
+    """The C text that cffi's own is put behind."""
+    includes = [f'#include "../{header}"' for header in compiled.HEADERS[extension]]
+    return "\n".join([*includes, f"#define DECLARATIONS {compiled.number(extension)}u"])
 
 
 def cells() -> str:
@@ -80,11 +79,10 @@ def generate_stepped() -> list[Path]:
 
 
 generate(ROOT / HOST / "cells.inc", cells())
-ffi = FFI()
-ffi.cdef(declarations(HOST, FAMILIES))
+ffi = declared("_host")
 ffi.set_source(
     "miopy.backends._host",
-    "\n".join(f'#include "{family}.h"' for family in FAMILIES),
+    source("_host"),
     sources=[
         *sorted(str(path.relative_to(ROOT)) for path in (ROOT / HOST).glob("*.c")),
         *map(str, generate_stepped()),

@@ -8,18 +8,14 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from build_host import ROOT, declarations
-from cffi import FFI
+from build_host import ROOT, declared, source
 
 STEPPED = Path("miopy/kernels/stepped")
-FAMILIES = ("calls", "steps", "masks", "quantized")
 
-ffi = FFI()
-ffi.cdef(declarations(STEPPED.parent, ["quantized"]))
-ffi.cdef(declarations(STEPPED, FAMILIES))
+ffi = declared("_stepped")
 ffi.set_source(
     "miopy.backends._stepped",
-    "\n".join(['#include "../quantized.h"', *(f'#include "{family}.h"' for family in FAMILIES)]),
+    source("_stepped"),
     sources=sorted(str(path.relative_to(ROOT)) for path in (ROOT / STEPPED).glob("*.c")),
     include_dirs=[str(STEPPED)],
     extra_compile_args=["-O2", "-fvisibility=hidden", "-Wall"],

@@ -17,7 +17,8 @@ def why_missing(name: str) -> str | None:
         return f"there is no backend of that name; known are {', '.join(NAMES)}"
     module = f"{__name__}.{name}"
     try:
-        return importlib.import_module(module).why_missing()
+        stale: str | None = importlib.import_module(f"{__name__}.compiled").why_stale()
+        return stale or importlib.import_module(module).why_missing()
     except ImportError as error:
         return "this version of miopy does not have it yet" if error.name == module else str(error)
 
