@@ -127,6 +127,17 @@ def test_both_algorithms_agree_with_the_reference(monkeypatch, case, algorithm):
     check(case, DeviceRun)
 
 
+def test_a_handle_that_needs_less_shared_memory_leaves_another_what_it_needs(monkeypatch):
+    """Both launch the same function, whose limit is one."""
+    monkeypatch.setenv(VARIABLE, PERSISTENT)
+    large, small = (
+        CoreRun(pinned.create(), RNNConfig("lstm", 8, size, dtype="float16"), (2,) * 5)
+        for size in (208, 176)
+    )
+    for run in (large, small, large):
+        run.forward()
+
+
 @pytest.mark.parametrize(
     "case",
     [

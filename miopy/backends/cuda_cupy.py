@@ -210,7 +210,7 @@ class CupyDevice:
         self._runtime = cupy.cuda.runtime
         self._id: int = self._runtime.getDevice()
         self._left: list[int] = []
-        self._allowed: dict[int, int] = {}  # functions, and the shared memory they may have
+        self._allowed: set[int] = set()  # functions that may have more shared memory
         launch, self._blas = _libraries()
         self.has_graphs = not self._blas.is_hip  # CuPy's are for CUDA alone
         with self:
@@ -247,12 +247,15 @@ class CupyDevice:
         return _load(self._id, source)
 
     def allow_shared(self, function: int, nbytes: int) -> None:
-        """CUDA wants to be asked for more than a default, HIP does not."""
-        if not self._blas.is_hip and nbytes > self._allowed.get(function, DEFAULT_SHARED_NBYTES):
-            import cupy
+        """CUDA wants to be asked for more than a default, HIP does not. Asked for all there is: the
+        limit is the function's, which other handles launch too, with more."""
+        if self._blas.is_hip or nbytes <= DEFAULT_SHARED_NBYTES or function in self._allowed:
+            return
+        import cupy
 
-            cupy.cuda.driver.funcSetAttribute(function, MOST_DYNAMIC_SHARED, nbytes)
-            self._allowed[function] = nbytes
+        most = self.properties.shared_nbytes
+        cupy.cuda.driver.funcSetAttribute(function, MOST_DYNAMIC_SHARED, most)
+        self._allowed.add(function)
 
     def allocate(self, nbytes: int, stream: int) -> CupyBlock:
         import cupy
