@@ -14,10 +14,10 @@
 #define __shared__ __attribute__((shared))
 
 struct grid_index {
-    unsigned int x;
+    unsigned int x, y;
 };
-#define threadIdx (grid_index{__builtin_amdgcn_workitem_id_x()})
-#define blockIdx (grid_index{__builtin_amdgcn_workgroup_id_x()})
+#define threadIdx (grid_index{__builtin_amdgcn_workitem_id_x(), 0})
+#define blockIdx (grid_index{__builtin_amdgcn_workgroup_id_x(), __builtin_amdgcn_workgroup_id_y()})
 #define blockDim (grid_index{__builtin_amdgcn_workgroup_size_x()})
 #define gridDim (grid_index{__builtin_amdgcn_grid_size_x() / __builtin_amdgcn_workgroup_size_x()})
 

@@ -62,6 +62,21 @@ def test_blocks_keep_what_fits_where_steps_repeat(config, shape, expected):
     assert algorithm(config, **shape) == expected
 
 
+@pytest.mark.parametrize(
+    ("config", "batch", "rows"),
+    [
+        (LSTM, 66, (1, 1)),
+        (LSTM, 67, (1, 2)),
+        (LSTM, 8 * 132, (8, 8)),  # one direction behind the other
+        (RNNConfig("lstm", 64, 208, dtype="float16"), 440, (4, 4)),  # seven do not fit
+    ],
+)
+def test_directions_share_the_device(config, batch, rows):
+    """Sequences in a block, of one direction and of two."""
+    choices = [choose(HOPPER, config, 50, batch, each, backward=False) for each in (1, 2)]
+    assert tuple(choice.residency.rows for choice in choices) == rows
+
+
 def test_what_was_asked_for_is_taken_if_it_can_be():
     assert algorithm(LSTM, asked=STEPWISE) == STEPWISE
     assert algorithm(LSTM, steps=1, asked=PERSISTENT) == PERSISTENT

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -9,9 +11,11 @@ import pytest
 from cases import BATCH_PADDED, PADDED, Case
 from core_run import UNIT, CoreRun, values
 from harness import check
+from hostcuda.calls import LAUNCH
 from hostcuda.device import PROPERTIES, EmulatedDevice, configure
 
 from miopy.backends import cuda, stepped
+from miopy.backends.cuda_source import Source
 from miopy.core.algorithm import (
     PERSISTENT,
     PERSISTENT_CELLS,
@@ -20,7 +24,8 @@ from miopy.core.algorithm import (
     VARIABLE,
     DeviceProperties,
 )
-from miopy.core.config import CONCAT, RNNConfig
+from miopy.core.backend import BackwardRun, ForwardRun
+from miopy.core.config import CONCAT, RIGHT_TO_LEFT, RNNConfig
 
 STEPS = (5, 5, 4, 3, 3, 1)  # on two multiprocessors, blocks of three sequences
 WITHOUT_INSTRUCTION = DeviceProperties(2, 227 << 10)
@@ -39,6 +44,41 @@ def core_run(config: RNNConfig, steps: tuple[int, ...] = STEPS, **options: Any) 
     properties = options.pop("properties", PROPERTIES)
     backend = cuda.CudaBackend(EmulatedDevice(properties=properties))
     return CoreRun(backend, config, steps, options.pop("batch", max(steps) + 2), seed=4, **options)
+
+
+class OneByOne(cuda.CudaBackend):
+    """Runs each direction by itself."""
+
+    def recurrence_forward(self, runs: list[ForwardRun]) -> None:
+        for run in runs:
+            super().recurrence_forward([run])
+
+    def recurrence_backward(self, runs: list[BackwardRun]) -> None:
+        for run in runs:
+            super().recurrence_backward([run])
+
+
+class Watched(EmulatedDevice):
+    """A device that notes its launches: the kernel's name, and the grid."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.launches: list[tuple[str, int, int]] = []
+        self._names: dict[int, str] = {}
+        forward = LAUNCH(self.calls.launch)
+
+        def launch(function: int, x: int, y: int, *others: Any) -> int:
+            self.launches.append((self._names[function], x, y))
+            return forward(function, x, y, *others)
+
+        self._launch = LAUNCH(launch)  # lives as long as its address is called
+        address = ctypes.cast(self._launch, ctypes.c_void_p).value
+        self.calls = dataclasses.replace(self.calls, launch=address)
+
+    def load(self, source: Source) -> dict[str, int]:
+        functions = super().load(source)
+        self._names |= {function: name for name, function in functions.items()}
+        return functions
 
 
 def assert_agree(ours: CoreRun, others: CoreRun, factor: float = 100) -> None:
@@ -122,11 +162,37 @@ def test_the_largest_matrices_fit(monkeypatch, cell, dtype, hidden_size):
     assert_agree(ours, others)
 
 
-def test_chunks_of_steps_hand_on_their_states(monkeypatch):
+@pytest.mark.parametrize("independent", [False, True])
+@pytest.mark.parametrize(("cell", "dtype"), [("lstm", "float16"), ("gru", "float32")])
+def test_both_directions_give_the_bits_of_one_launch_each(cell, dtype, independent):
+    config = RNNConfig(cell, 5, 21, 2, CONCAT, dtype=dtype, independent=independent)
+    ours, others = core_run(config), core_run(config)
+    others.backend = OneByOne(EmulatedDevice())
+    assert ours.results() == others.results()
+    assert ours.arrays["reserve"].tobytes() == others.arrays["reserve"].tobytes()
+
+
+def test_a_layer_is_one_launch_in_a_pass(monkeypatch):
+    """Of a row of blocks for each direction, and as many as take all sequences with steps."""
+    device = Watched(properties=DeviceProperties(4, 227 << 10, ("float16",)))
+    config = RNNConfig("gru", 5, 21, 2, CONCAT, dtype="float16")
+    CoreRun(cuda.CudaBackend(device), config, STEPS, max(STEPS) + 2).results()
+    for name in ("persistent_forward_f16", "persistent_backward_f16"):
+        # Five sequences in both directions: three in each of four blocks.
+        assert [each for each in device.launches if each[0] == name] == [(name, 2, 2)] * 2
+    device.launches.clear()
+    one = dataclasses.replace(config, direction=RIGHT_TO_LEFT, num_layers=1)
+    CoreRun(cuda.CudaBackend(device), one, STEPS).forward()
+    assert ("persistent_forward_f16", 3, 1) in device.launches
+
+
+@pytest.mark.parametrize("rows", [5, 7, 11])
+def test_chunks_of_steps_hand_on_their_states(monkeypatch, rows):
+    """Both directions' chunks have so many rows at most, and begin at either end."""
     config = RNNConfig("lstm", 5, 21, 1, CONCAT, dtype="float16")
     at_once, in_chunks = core_run(config), core_run(config)
     at_once.results()
-    monkeypatch.setattr(stepped, "AHEAD_NBYTES", 7 * 4 * 21 * 4)  # seven rows
+    monkeypatch.setattr(stepped, "AHEAD_NBYTES", 2 * rows * 4 * 21 * 4)
     in_chunks.results()
     assert_agree(in_chunks, at_once, factor=0)
 

@@ -13,24 +13,39 @@ PERSISTENT = [
     f"{TESTS}/test_device_persistent.py::test_many_steps_at_once_give_what_single_steps_give[{case}]"
     for case in ("lstm-float16", "gru-float32")
 ]
-WITHOUT_A_BARRIER = """
-import dataclasses, os
+# Runs a layer in both directions with a text of persistent/steps.cu replaced by another.
+WITH_A_FAULT = """
+import dataclasses, os, sys
 from core_run import CoreRun
 from hostcuda.device import EmulatedDevice
 from miopy.backends import cuda, cuda_source
-from miopy.core.config import RNNConfig
+from miopy.core.config import CONCAT, RNNConfig
 
-right = cuda_source.persistent
+right, (where, replaced, replacement) = cuda_source.persistent, sys.argv[1:]
 
 def wrong(*arguments):
     source = right(*arguments)
-    before, behind = source.text.split("__syncthreads();\\n        const forward_step s", 1)
-    return dataclasses.replace(source, text=f"{before}const forward_step s{behind}")
+    before, behind = source.text.split(where, 1)
+    assert replaced in behind
+    text = before + where + behind.replace(replaced, replacement, 1)
+    return dataclasses.replace(source, text=text)
 
 cuda_source.persistent = wrong
 os.environ["MIOPY_RNN_ALGO"] = "persistent"
-CoreRun(cuda.CudaBackend(EmulatedDevice()), RNNConfig("tanh", 3, 17), (2, 1)).forward()
+run = CoreRun(cuda.CudaBackend(EmulatedDevice()), RNNConfig("lstm", 3, 17, 1, CONCAT), (2, 1, 1))
+run.forward()
+run.backward()
 """
+FORWARD, BACKWARD = "persistent_forward)", "persistent_backward)"
+BARRIER = "__syncthreads();\n        "
+FAULTS = {  # where, what is there, what it is replaced by
+    "no barrier before forward's cells": (FORWARD, f"{BARRIER}forward", "forward"),
+    "no barrier behind forward's cells": (FORWARD, f"{BARRIER}rows", "rows"),
+    "no barrier before backward's cells": (BACKWARD, f"{BARRIER}backward", "backward"),
+    "no barrier behind backward's cells": (BACKWARD, f"{BARRIER}after", "after"),
+    "all blocks run forward in one direction": (FORWARD, "[blockIdx.y]", "[0]"),
+    "all blocks run backward in one direction": (BACKWARD, "[blockIdx.y]", "[0]"),
+}
 
 
 @pytest.mark.parametrize("sanitizer", ["address", "thread"])
@@ -48,10 +63,19 @@ def test_nothing_is_reported_in_persistent_kernels(sanitizer, test):
     assert_nothing_is_reported(sanitizer, test)
 
 
-def test_a_missing_barrier_of_a_persistent_kernel_is_reported():
-    done = run("thread", "-c", WITHOUT_A_BARRIER)
-    assert done.returncode == REPORTED
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_of_a_persistent_kernel_is_reported(fault):
+    done = run("thread", "-c", WITH_A_FAULT, *FAULTS[fault])
+    assert done.returncode == REPORTED, done.stderr
     assert "data race" in done.stderr
+
+
+def test_reading_ahead_of_what_is_there_is_reported():
+    """The last step has no next one."""
+    where = "void load_backward_of("
+    done = run("address", "-c", WITH_A_FAULT, where, "if (b < rows.count)", "")
+    assert done.returncode == REPORTED, done.stderr
+    assert "AddressSanitizer" in done.stderr
 
 
 def assert_nothing_is_reported(sanitizer: str, *tests: str | Path) -> None:

@@ -28,6 +28,7 @@ SHAPES = (
     Shape("lstm", 512, 16, 25),
     Shape("gru", 1536, 32, 187),
     Shape("lstm", 128, 16, 1024),
+    Shape("lstm", 128, 16, 1024, num_directions=2),
     Shape("lstm", 256, 16, 150),
     Shape("lstm", 2048, 64, 25),
     Shape("tanh", 1760, 16, 50),
@@ -112,12 +113,9 @@ def runs_persistent(where: Place, shape: Shape, dtype: str, mode: str) -> bool:
     name = "float32" if dtype == "tf32" else dtype
     config = RNNConfig(shape.cell, shape.features, shape.hidden_size, dtype=name)
     passes = (False, True) if mode == MODES[-1] else (False,)
-    return any(
-        choose(
-            where.handle.backend.properties, config, shape.seq_len, shape.batch, backward=each
-        ).is_persistent
-        for each in passes
-    )
+    sizes = shape.seq_len, shape.batch, shape.num_directions
+    properties = where.handle.backend.properties
+    return any(choose(properties, config, *sizes, backward=each).is_persistent for each in passes)
 
 
 def stepwise(job: Job) -> Job:

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..core import algorithm
 from ..core.algorithm import Choice, DeviceProperties
-from ..core.backend import Layer, Matrix
+from ..core.backend import BackwardRun, ForwardRun, Layer, Matrix
 from ..core.config import DTYPES
 from ..errors import BadParam, NotSupported
 from . import cuda_cupy, cuda_source, stepped
@@ -111,10 +111,10 @@ class CudaBackend:
         with self._stream:
             return self._stream.device.empty(shape, element_type(dtype), self.stream)
 
-    def choose(self, layer: Layer, *, backward: bool) -> Choice:
+    def choose(self, layer: Layer, directions: int, *, backward: bool) -> Choice:
         """Of `stepped.Engine`."""
         sequence = layer.sequence
-        shape = sequence.steps, max(sequence.batch_sizes, default=0)
+        shape = sequence.steps, max(sequence.batch_sizes, default=0), directions
         asked = algorithm.asked()
         return algorithm.choose(
             self.properties, layer.config, *shape, backward=backward, asked=asked
@@ -148,30 +148,32 @@ class CudaBackend:
         """Of `stepped.Engine`."""
         return self._stream.upload(array)
 
-    def recurrence_forward(self, layer: Layer, **tensors: Any) -> None:
-        check_layer(layer)
+    def recurrence_forward(self, runs: list[ForwardRun]) -> None:
+        for run in runs:
+            check_layer(run.layer)
         with self._stream:
-            stepped.forward(self, layer, **tensors)
+            stepped.forward(self, runs)
 
-    def recurrence_backward(self, layer: Layer, **tensors: Any) -> None:
-        check_layer(layer)
+    def recurrence_backward(self, runs: list[BackwardRun]) -> None:
+        for run in runs:
+            check_layer(run.layer)
         with self._stream:
-            stepped.backward(self, layer, **tensors)
+            stepped.backward(self, runs)
 
-    def run(self, function: Any, call: Any, layer: Layer) -> None:
+    def run(self, function: Any, calls: Any, layer: Layer) -> None:
         """Of `stepped.Engine`. Where the plan wants it, as a graph from the second time on that all
         pointers are the same."""
         stream = self._stream
         is_alone = stream.device.has_graphs and not stream.is_capturing
         if not (is_alone and layer.is_replayed):
-            check(function(stream.calls, call))
+            check(function(stream.calls, calls, len(calls)))
             return
-        key = bytes(ffi.buffer(call))  # kernels, addresses, sizes: all that the steps depend on
+        key = bytes(ffi.buffer(calls))  # kernels, addresses, sizes: all that the steps depend on
         graph, _ = self._graphs.get(key, (None, None))
         if graph is None and key in self._graphs:
-            graph = stream.capture(function, call)
+            graph = stream.capture(function, calls)
         if graph is None:
-            check(function(stream.calls, call))
+            check(function(stream.calls, calls, len(calls)))
         else:
             graph.launch(stream.address)
         # The key has the addresses of the sequence's arrays: they must not become another's.

@@ -142,11 +142,12 @@ class Stream:
         called = ffi.cast("void *", function)
         check(lib.launch_elements(self.calls, called, elements, taken))
 
-    def capture(self, function: Any, call: Any) -> Graph:
-        """What function(calls, call) puts on a stream, as a graph."""
+    def capture(self, function: Any, given: Any) -> Graph:
+        """What a function of kernels/stepped/steps.h puts on a stream, as a graph; `given`: for
+        each direction."""
         self._use(self.device.begin_capture())
         try:
-            error = function(self.calls, call)
+            error = function(self.calls, given, len(given))
         finally:
             self._use(self.address)
             graph = self.device.end_capture()

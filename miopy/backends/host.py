@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.backend import Layer, Matrix, Strided
+from ..core.backend import BackwardRun, ForwardRun, Layer, Matrix, Strided
 from ..core.forks import lock_of_process
 from ..errors import BadParam, OutOfMemory
 from . import host_elementwise, stepped
@@ -180,77 +180,47 @@ class HostBackend:
         except MemoryError:
             raise OutOfMemory("array", f"of shape {shape} cannot be allocated") from None
 
-    def recurrence_forward(self, layer: Layer, **tensors: Any) -> None:
-        if has_own_kernels(layer):
-            self._forward(layer, **tensors)
-            return
-        with self._lock:
-            stepped.forward(self._engine, layer, **tensors)
+    def recurrence_forward(self, runs: list[ForwardRun]) -> None:
+        for run in runs:
+            if has_own_kernels(run.layer):
+                self._forward(run)
+                continue
+            with self._lock:
+                stepped.forward(self._engine, [run])
 
-    def recurrence_backward(self, layer: Layer, **tensors: Any) -> None:
-        if has_own_kernels(layer):
-            self._backward(layer, **tensors)
-            return
-        with self._lock:
-            stepped.backward(self._engine, layer, **tensors)
+    def recurrence_backward(self, runs: list[BackwardRun]) -> None:
+        for run in runs:
+            if has_own_kernels(run.layer):
+                self._backward(run)
+                continue
+            with self._lock:
+                stepped.backward(self._engine, [run])
 
-    def _forward(
-        self,
-        layer: Layer,
-        *,
-        x: Matrix,
-        hx: int | None,
-        cx: int | None,
-        output: Matrix,
-        y: Matrix | None,
-        hy: int | None,
-        cy: int | None,
-        cells: int | None,
-        saved: int | None,
-        **unused: None,
-    ) -> None:
+    def _forward(self, run: ForwardRun) -> None:
         call = ffi.new("forward_pass *")
-        call.layer = _layer(layer)[0]
-        call.x, call.x_row = _pointer(x.address), x.row
-        call.hx, call.cx = _pointer(hx), _pointer(cx)
-        call.output, call.output_row = _pointer(output.address), output.row
-        if y is not None:
-            call.y, call.y_row = _pointer(y.address), y.row
-        call.hy, call.cy = _pointer(hy), _pointer(cy)
-        call.cells, call.saved = _pointer(cells), _pointer(saved)
+        call.layer = _layer(run.layer)[0]
+        call.x, call.x_row = _pointer(run.x.address), run.x.row
+        call.hx, call.cx = _pointer(run.hx), _pointer(run.cx)
+        call.output, call.output_row = _pointer(run.output.address), run.output.row
+        if run.y is not None:
+            call.y, call.y_row = _pointer(run.y.address), run.y.row
+        call.hy, call.cy = _pointer(run.hy), _pointer(run.cy)
+        call.cells, call.saved = _pointer(run.cells), _pointer(run.saved)
         self._run(lib.recurrence_forward, lib.forward_scratch, call)
 
-    def _backward(
-        self,
-        layer: Layer,
-        *,
-        dy: Matrix,
-        mask: Matrix | None,
-        scale: float,
-        hx: int | None,
-        cx: int | None,
-        output: Matrix,
-        cells: int | None,
-        saved: int | None,
-        dhy: int | None,
-        dcy: int | None,
-        dhx: int | None,
-        dcx: int | None,
-        dgates: Matrix,
-        **unused: None,
-    ) -> None:
+    def _backward(self, run: BackwardRun) -> None:
         call = ffi.new("backward_pass *")
-        call.layer = _layer(layer)[0]
-        call.dy, call.dy_row = _pointer(dy.address), dy.row
-        if mask is not None:
-            call.mask = ffi.cast("uint8_t *", mask.address)
-            call.mask_row, call.scale = mask.row, scale
-        call.hx, call.cx = _pointer(hx), _pointer(cx)
-        call.output, call.output_row = _pointer(output.address), output.row
-        call.cells, call.saved = _pointer(cells), _pointer(saved)
-        call.dhy, call.dcy = _pointer(dhy), _pointer(dcy)
-        call.dhx, call.dcx = _pointer(dhx), _pointer(dcx)
-        call.dgates, call.dgates_row = _pointer(dgates.address), dgates.row
+        call.layer = _layer(run.layer)[0]
+        call.dy, call.dy_row = _pointer(run.dy.address), run.dy.row
+        if run.mask is not None:
+            call.mask = ffi.cast("uint8_t *", run.mask.address)
+            call.mask_row, call.scale = run.mask.row, run.scale
+        call.hx, call.cx = _pointer(run.hx), _pointer(run.cx)
+        call.output, call.output_row = _pointer(run.output.address), run.output.row
+        call.cells, call.saved = _pointer(run.cells), _pointer(run.saved)
+        call.dhy, call.dcy = _pointer(run.dhy), _pointer(run.dcy)
+        call.dhx, call.dcx = _pointer(run.dhx), _pointer(run.dcx)
+        call.dgates, call.dgates_row = _pointer(run.dgates.address), run.dgates.row
         self._run(lib.recurrence_backward, lib.backward_scratch, call)
 
     def gemm(

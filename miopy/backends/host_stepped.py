@@ -56,7 +56,7 @@ class HostEngine:
         }
         return {name: _number(function) for name, function in (own | common).items()}
 
-    def choose(self, layer: Layer, *, backward: bool) -> Choice:
+    def choose(self, layer: Layer, directions: int, *, backward: bool) -> Choice:
         return ONE_BY_ONE
 
     def regions(self, layer: Layer, *nbytes: int) -> list[int]:
@@ -77,7 +77,7 @@ class HostEngine:
     def upload(self, array: np.ndarray[Any, Any] | None) -> int:
         return 0 if array is None else array.ctypes.data
 
-    def run(self, function: Any, call: Any, layer: Layer) -> None:
-        error = function(self._calls, call)
+    def run(self, function: Any, calls: Any, layer: Layer) -> None:
+        error = function(self._calls, calls, len(calls))
         if error:
             raise DeviceError("scratch", "must hold the largest product of a step", error)

@@ -1,17 +1,18 @@
 """The stepwise composition of a recurrence: a product and a kernel per step, for any engine; or, if
-the engine chooses so, a launch for many steps.
+the engine chooses so, a launch for many steps of both directions.
 
 The loop over the steps is C (kernels/stepped): this module gives it addresses, strides and scratch.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
 
 from ..core.algorithm import THREADS, Choice, Residency
-from ..core.backend import Layer, Matrix
+from ..core.backend import BackwardRun, ForwardRun, Layer
 from ..core.config import RNNConfig
 from ._stepped import ffi, lib
 
@@ -23,8 +24,8 @@ AHEAD_NBYTES = 128 << 20  # input products that run ahead of the steps
 class Engine(Protocol):
     """What launches, multiplies and has memory: a device, or the host."""
 
-    def choose(self, layer: Layer, *, backward: bool) -> Choice:
-        """What is to run the steps of a layer in one pass."""
+    def choose(self, layer: Layer, directions: int, *, backward: bool) -> Choice:
+        """What is to run the steps of so many directions of a layer in one pass."""
 
     def kernels(self, layer: Layer, choice: Choice) -> dict[str, int]:
         """Functions of pointwise.c, states.c, project.c and recurrent_mask.c for a layer's cell,
@@ -37,8 +38,8 @@ class Engine(Protocol):
     def upload(self, array: np.ndarray[Any, Any] | None) -> int:
         """The address of an index array where kernels can read it; 0 for None."""
 
-    def run(self, function: Any, call: Any, layer: Layer) -> None:
-        """Run a function of kernels/stepped/steps.h."""
+    def run(self, function: Any, calls: Any, layer: Layer) -> None:
+        """Run a function of kernels/stepped/steps.h with what it is given for each direction."""
 
 
 def pointer(address: int | None) -> Any:
@@ -50,143 +51,136 @@ def real_number(config: RNNConfig) -> int:
     return STORAGE["float64" if config.real_itemsize == 8 else "float32"]
 
 
-def forward(
-    engine: Engine,
-    layer: Layer,
-    *,
-    x: Matrix,
-    hx: int | None,
-    cx: int | None,
-    output: Matrix,
-    y: Matrix | None,
-    hy: int | None,
-    cy: int | None,
-    cells: int | None,
-    saved: int | None,
-    hidden: int | None = None,
-    attention: int | None = None,
-    recurrent_mask: int | None = None,
-    masked: int | None = None,
-) -> None:
+def forward(engine: Engine, runs: Sequence[ForwardRun]) -> None:
     """As `recurrence_forward` of `core.backend`."""
-    config = layer.config
-    call = ffi.new("stepped_forward *")
-    choice = engine.choose(layer, backward=False)
-    kernels = _fill_layer(engine, call.layer, layer, choice, "forward")
-    call.layer.attention = pointer(attention)
+    layer = runs[0].layer
+    choice = engine.choose(layer, len(runs), backward=False)
+    kernels = engine.kernels(layer, choice)
+    calls = ffi.new("stepped_forward[]", len(runs))
+    _give_scratch(engine, calls, layer, _forward_scratch(layer, choice, len(runs)))
+    for call, run in zip(calls, runs, strict=True):
+        _fill_layer(engine, call.layer, run, choice, kernels, "forward")
+        _fill_forward(call, run, kernels)
+        call.chunk_rows = _chunk_rows(layer, len(runs))
+    engine.run(lib.run_forward, calls, layer)
+
+
+def _give_scratch(engine: Engine, calls: Any, layer: Layer, scratch: dict[str, int]) -> None:
+    """Scratch for each direction: bytes by name in kernels/stepped/steps.h; 0 is NULL."""
+    regions = engine.regions(layer, *list(scratch.values()) * len(calls))
+    for number, (name, nbytes) in enumerate(scratch.items()):
+        for direction, call in enumerate(calls):
+            target = call.layer.persistent if name == "fragments" else call
+            address = regions[direction * len(scratch) + number] if nbytes else None
+            setattr(target, name, pointer(address))
+
+
+def _fill_forward(call: Any, run: ForwardRun, kernels: dict[str, int]) -> None:
+    layer, config = run.layer, run.layer.config
     call.layer.apply_mask = pointer(kernels["mask_states"])
-    call.layer.mask, call.masked = pointer(recurrent_mask), pointer(masked)
+    call.masked = pointer(run.masked)
     call.pointwise = pointer(kernels["pointwise_forward"])
     if layer.input is not None:
         call.w = pointer(layer.input.address)
         call.w_out, call.w_in = layer.input.row, layer.input.column
     call.input_bias = list(map(pointer, layer.input_biases))
     call.recurrent_bias = list(map(pointer, layer.recurrent_biases))
-    call.x, call.x_row = pointer(x.address), x.row
-    call.x_gate = layer.config.hidden_size if layer.takes_products else 0
-    call.hx, call.cx = pointer(hx), pointer(cx)
-    call.output, call.output_row = pointer(output.address), output.row
-    if y is not None:
-        call.y, call.y_row = pointer(y.address), y.row
-    call.hy, call.cy = pointer(hy), pointer(cy if config.record.has_cell_state else None)
-    call.cells, call.saved, call.hidden = pointer(cells), pointer(saved), pointer(hidden)
-    _fill_forward_scratch(engine, call, layer, choice)
-    engine.run(lib.run_forward, call, layer)
+    call.x, call.x_row = pointer(run.x.address), run.x.row
+    call.x_gate = config.hidden_size if layer.takes_products else 0
+    call.hx, call.cx = pointer(run.hx), pointer(run.cx)
+    call.output, call.output_row = pointer(run.output.address), run.output.row
+    if run.y is not None:
+        call.y, call.y_row = pointer(run.y.address), run.y.row
+    call.hy, call.cy = pointer(run.hy), pointer(run.cy if config.record.has_cell_state else None)
+    call.cells, call.saved = pointer(run.cells), pointer(run.saved)
+    call.hidden = pointer(run.hidden)
 
 
-def _fill_forward_scratch(engine: Engine, call: Any, layer: Layer, choice: Choice) -> None:
+def _chunk_rows(layer: Layer, directions: int) -> int:
+    """How many rows' input products run ahead of the steps."""
+    config, sequence = layer.config, layer.sequence
+    nbytes = config.num_gates * config.hidden_size * config.real_itemsize * directions
+    most = max(sequence.batch_sizes, default=0)
+    return max(most, min(sequence.rows, AHEAD_NBYTES // max(nbytes, 1)))
+
+
+def _forward_scratch(layer: Layer, choice: Choice, directions: int) -> dict[str, int]:
+    """Bytes of a direction's scratch, by its name in kernels/stepped/steps.h; 0: none of it."""
     config, sequence = layer.config, layer.sequence
     most, real = max(sequence.batch_sizes, default=0), config.real_itemsize
     hidden_size, initial = config.hidden_size, sequence.batch * config.initial_size
     row_nbytes = config.num_gates * hidden_size * real
-    call.chunk_rows = max(most, min(sequence.rows, AHEAD_NBYTES // max(row_nbytes, 1)))
-    has_cell = config.record.has_cell_state
-    regions = engine.regions(
-        layer,
-        sequence.batch * max(config.state_size, config.initial_size) * real,
-        sequence.batch * hidden_size * real if has_cell else 0,
-        initial * config.itemsize if sequence.order and not choice.is_persistent else 0,
-        most * hidden_size * config.itemsize if config.has_operand else 0,
-        most * config.initial_size * config.itemsize if config.recurrent_mask else 0,
-        call.chunk_rows * row_nbytes if layer.input is not None else 0,
-        0 if choice.is_persistent else most * row_nbytes,
-        choice.scratch_nbytes,
-    )
-    call.h, call.c, call.sorted, call.operand, call.masked_step = map(pointer, regions[:5])
-    call.x_products, call.h_products = map(pointer, regions[5:7])
-    if not has_cell:
-        call.c = ffi.NULL
-    if choice.is_persistent:
-        call.sorted = ffi.NULL
-    call.layer.persistent.fragments = pointer(regions[7])
+    ahead = _chunk_rows(layer, directions) * row_nbytes
+    return {
+        "h": sequence.batch * max(config.state_size, config.initial_size) * real,
+        "c": sequence.batch * hidden_size * real if config.record.has_cell_state else 0,
+        "sorted": initial * config.itemsize if sequence.order and not choice.is_persistent else 0,
+        "operand": most * hidden_size * config.itemsize if config.has_operand else 0,
+        "masked_step": most * config.initial_size * config.itemsize if config.recurrent_mask else 0,
+        "x_products": ahead if layer.input is not None else 0,
+        "h_products": 0 if choice.is_persistent else most * row_nbytes,
+        "fragments": choice.scratch_nbytes,
+    }
 
 
-def backward(
-    engine: Engine,
-    layer: Layer,
-    *,
-    dy: Matrix,
-    mask: Matrix | None,
-    scale: float,
-    hx: int | None,
-    cx: int | None,
-    output: Matrix,
-    cells: int | None,
-    saved: int | None,
-    hidden: int | None = None,
-    attention: int | None = None,
-    recurrent_mask: int | None = None,
-    dhy: int | None,
-    dcy: int | None,
-    dhx: int | None,
-    dcx: int | None,
-    dgates: Matrix,
-    dprojected: Matrix | None = None,
-) -> None:
+def backward(engine: Engine, runs: Sequence[BackwardRun]) -> None:
     """As `recurrence_backward` of `core.backend`."""
-    config, sequence = layer.config, layer.sequence
-    has_cell, real = config.record.has_cell_state, config.real_itemsize
-    call = ffi.new("stepped_backward *")
-    choice = engine.choose(layer, backward=True)
-    kernels = _fill_layer(engine, call.layer, layer, choice, "backward")
-    call.layer.attention = pointer(attention)
+    layer = runs[0].layer
+    choice = engine.choose(layer, len(runs), backward=True)
+    kernels = engine.kernels(layer, choice)
+    calls = ffi.new("stepped_backward[]", len(runs))
+    _give_scratch(engine, calls, layer, _backward_scratch(layer, choice))
+    for call, run in zip(calls, runs, strict=True):
+        _fill_layer(engine, call.layer, run, choice, kernels, "backward")
+        _fill_backward(call, run, kernels)
+    engine.run(lib.run_backward, calls, layer)
+
+
+def _fill_backward(call: Any, run: BackwardRun, kernels: dict[str, int]) -> None:
     call.layer.apply_mask = pointer(kernels["mask_products"])
-    call.layer.mask = pointer(recurrent_mask)
     call.pointwise = pointer(kernels["pointwise_backward"])
-    call.dy, call.dy_row = pointer(dy.address), dy.row
-    if mask is not None:
-        call.mask, call.mask_row = pointer(mask.address), mask.row
-    call.scale = scale
-    call.hx, call.cx = pointer(hx), pointer(cx)
-    call.output, call.output_row = pointer(output.address), output.row
-    call.cells, call.saved, call.hidden = pointer(cells), pointer(saved), pointer(hidden)
-    call.dhy, call.dcy = pointer(dhy), pointer(dcy)
-    call.dhx, call.dcx = pointer(dhx), pointer(dcx if has_cell else None)
-    call.dgates, call.dgates_row = pointer(dgates.address), dgates.row
-    if dprojected is not None:
-        call.dprojected, call.dprojected_row = pointer(dprojected.address), dprojected.row
-    most = max(sequence.batch_sizes, default=0)
-    regions = engine.regions(
-        layer,
-        sequence.batch * config.state_size * real,
-        sequence.batch * config.hidden_size * real if has_cell else 0,
-        0 if choice.is_persistent else most * config.initial_size * real,
-        most * config.hidden_size * real if config.has_operand else 0,
-        choice.scratch_nbytes,
-    )
-    call.dh, call.dc, call.products, call.dhidden = map(pointer, regions[:4])
-    if not has_cell:
-        call.dc = ffi.NULL
-    call.layer.persistent.fragments = pointer(regions[4])
-    engine.run(lib.run_backward, call, layer)
+    call.dy, call.dy_row = pointer(run.dy.address), run.dy.row
+    if run.mask is not None:
+        call.mask, call.mask_row = pointer(run.mask.address), run.mask.row
+    call.scale = run.scale
+    call.hx, call.cx = pointer(run.hx), pointer(run.cx)
+    call.output, call.output_row = pointer(run.output.address), run.output.row
+    call.cells, call.saved = pointer(run.cells), pointer(run.saved)
+    call.hidden = pointer(run.hidden)
+    call.dhy, call.dcy, call.dhx = pointer(run.dhy), pointer(run.dcy), pointer(run.dhx)
+    call.dcx = pointer(run.dcx if run.layer.config.record.has_cell_state else None)
+    call.dgates, call.dgates_row = pointer(run.dgates.address), run.dgates.row
+    if run.dprojected is not None:
+        call.dprojected, call.dprojected_row = pointer(run.dprojected.address), run.dprojected.row
+
+
+def _backward_scratch(layer: Layer, choice: Choice) -> dict[str, int]:
+    """As `_forward_scratch`."""
+    config, sequence = layer.config, layer.sequence
+    most, real = max(sequence.batch_sizes, default=0), config.real_itemsize
+    cells = sequence.batch * config.hidden_size * real
+    return {
+        "dh": sequence.batch * config.state_size * real,
+        "dc": cells if config.record.has_cell_state else 0,
+        "products": 0 if choice.is_persistent else most * config.initial_size * real,
+        "dhidden": most * config.hidden_size * real if config.has_operand else 0,
+        "fragments": choice.scratch_nbytes,
+    }
 
 
 def _fill_layer(
-    engine: Engine, target: Any, layer: Layer, choice: Choice, pass_name: str
-) -> dict[str, int]:
-    """The part that both passes share; answers the cell's kernels."""
+    engine: Engine,
+    target: Any,
+    run: ForwardRun | BackwardRun,
+    choice: Choice,
+    kernels: dict[str, int],
+    pass_name: str,
+) -> None:
+    """The part that both passes share."""
+    layer = run.layer
     config, sequence, record = layer.config, layer.sequence, layer.config.record
-    kernels = engine.kernels(layer, choice)
+    target.attention = pointer(run.attention)
+    target.mask = pointer(run.recurrent_mask)
     target.storage, target.real = STORAGE[config.dtype], real_number(config)
     target.reverse, target.gates = layer.reverse, config.num_gates
     target.planes, target.saved = record.num_planes, len(record.saved)
@@ -219,7 +213,6 @@ def _fill_layer(
         target.persistent.gather = pointer(kernels["gather_fragments"])
         target.persistent.steps = pointer(kernels[f"persistent_{pass_name}"])
         _fill_persistent(engine, target.persistent, layer, choice.residency)
-    return kernels
 
 
 def _fill_persistent(engine: Engine, target: Any, layer: Layer, held: Residency) -> None:

@@ -152,20 +152,22 @@ def choose(
     config: RNNConfig,
     steps: int,
     batch: int,
+    directions: int = 1,
     *,
     backward: bool,
     asked: str = AUTO,
 ) -> Choice:
     """What runs the steps of a layer in one pass.
 
-    batch   sequences in the first step
-    asked   one of `NAMES`; raises NotSupported if it is "persistent" and cannot be
+    batch        sequences in the first step
+    directions   that are run together
+    asked        one of `NAMES`; raises NotSupported if it is "persistent" and cannot be
     """
     if asked == STEPWISE:
         return Choice(STEPWISE, f"{VARIABLE} says so")
     if not batch or not config.hidden_size:
         return Choice(STEPWISE, "there is nothing to run")
-    found = _persistent(device, config, batch, backward)
+    found = _persistent(device, config, batch, directions, backward)
     if not found.is_persistent and asked == PERSISTENT:
         raise NotSupported(VARIABLE, f"cannot be persistent: {found.reason}", asked)
     if asked == PERSISTENT or not found.is_persistent:
@@ -178,7 +180,9 @@ def choose(
     return found
 
 
-def _persistent(device: DeviceProperties, config: RNNConfig, batch: int, backward: bool) -> Choice:
+def _persistent(
+    device: DeviceProperties, config: RNNConfig, batch: int, directions: int, backward: bool
+) -> Choice:
     """That algorithm if it can run a layer; else the other, and why."""
     if config.cell not in PERSISTENT_CELLS:
         return Choice(STEPWISE, f"there is no persistent kernel for {config.cell}")
@@ -189,9 +193,13 @@ def _persistent(device: DeviceProperties, config: RNNConfig, batch: int, backwar
     if config.recurrent_mask:
         return Choice(STEPWISE, "there is no persistent kernel with a mask on h")
     products = products_of(device, config.dtype)
-    rows = min(-(-batch // device.multiprocessors), products.most_rows)
-    held = residency(config, products, rows, backward)
-    needed = f"a block of {rows} sequences takes {held.shared_nbytes} bytes of shared memory"
-    if held.shared_nbytes > device.shared_nbytes:
-        return Choice(STEPWISE, f"{needed} and may have {device.shared_nbytes}")
-    return Choice(PERSISTENT, needed, products, held)
+    # As few in a block as keep all blocks running at a time, or those of one direction.
+    for together in (directions, 1):
+        most = -(-batch * together // device.multiprocessors)
+        held = residency(config, products, min(most, products.most_rows), backward)
+        needed = (
+            f"a block of {held.rows} sequences takes {held.shared_nbytes} bytes of shared memory"
+        )
+        if held.shared_nbytes <= device.shared_nbytes:
+            return Choice(PERSISTENT, needed, products, held)
+    return Choice(STEPWISE, f"{needed} and may have {device.shared_nbytes}")

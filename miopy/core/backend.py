@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from ..errors import BadParam
 from .codes import QuantizedKernels
@@ -93,6 +93,72 @@ class Layer:
         return self.direction == 1 or self.config.direction == RIGHT_TO_LEFT
 
 
+class ForwardRun(NamedTuple):
+    """A layer in one direction, over the whole sequence. S is P with a projection, else H; S' is
+    the config's initial_size.
+
+    x        (T, I)     the layer's input; (T, G, H) where these are products already
+    hx, cx   (N, S'), (N, H)  initial states of this layer and direction; None means zeros
+    output   (T, S)     written; y, if not None, is written alike
+    hy, cy   (N, S), (N, H)  written unless None; of sequences of length zero see the config
+    cells    (T, H)     cell states in the real type, for backward; None in inference
+    saved    (T, V, H)  the cell's saved planes, for backward; None in inference
+    hidden   (T, H)     what a step's second product multiplies, what is projected or a late
+                        gate's operand, for backward; None in inference, or without
+    attention  (T,)     if the cell takes it
+    recurrent_mask  (N, S')  multiplies what the recurrent matrices multiply; None: ones
+    masked   (T, S')    the states times the mask, for backward; None in inference, or without
+    """
+
+    layer: Layer
+    x: Matrix
+    hx: int | None
+    cx: int | None
+    output: Matrix
+    y: Matrix | None
+    hy: int | None
+    cy: int | None
+    cells: int | None
+    saved: int | None
+    hidden: int | None = None
+    attention: int | None = None
+    recurrent_mask: int | None = None
+    masked: int | None = None
+
+
+class BackwardRun(NamedTuple):
+    """The gradient of a layer's pre-activations in one direction, from that of its output.
+
+    attention, recurrent_mask  as forward got them
+    dy         (T, S)     gradient of the output; may stand where plane 0 of dgates, or where
+                          dprojected is written
+    mask       (T, S)     bytes; dy counts mask * scale times. None: once
+    dhy, dcy   (N, S), (N, H)  gradients of the final states; None means zeros
+    dhx, dcx   (N, S'), (N, H)  written unless None
+    dgates     (T, planes, H)  written: the gates' planes in layout order, then input planes
+    dprojected (T, S)     written with a projection: the whole gradient of the output
+    """
+
+    layer: Layer
+    dy: Matrix
+    mask: Matrix | None
+    scale: float
+    hx: int | None
+    cx: int | None
+    output: Matrix
+    cells: int | None
+    saved: int | None
+    dhy: int | None
+    dcy: int | None
+    dhx: int | None
+    dcx: int | None
+    dgates: Matrix
+    dprojected: Matrix | None = None
+    hidden: int | None = None
+    attention: int | None = None
+    recurrent_mask: int | None = None
+
+
 class Backend(Protocol):
     """A device. One instance serves one handle.
 
@@ -138,73 +204,13 @@ class Backend(Protocol):
         Raises OutOfMemory, and NotSupported for bfloat16 without the package ml_dtypes.
         """
 
-    def recurrence_forward(
-        self,
-        layer: Layer,
-        *,
-        x: Matrix,
-        hx: int | None,
-        cx: int | None,
-        output: Matrix,
-        y: Matrix | None,
-        hy: int | None,
-        cy: int | None,
-        cells: int | None,
-        saved: int | None,
-        hidden: int | None = None,
-        attention: int | None = None,
-        recurrent_mask: int | None = None,
-        masked: int | None = None,
-    ) -> None:
-        """Run a layer in one direction over the whole sequence. S is P with a projection, else H;
-        S' is the config's initial_size.
+    def recurrence_forward(self, runs: list[ForwardRun]) -> None:
+        """Run one direction of a layer, or both: these may run at the same time, since nothing that
+        one writes overlaps anything of the other. They differ in nothing but addresses and
+        direction."""
 
-        x        (T, I)     the layer's input; (T, G, H) where these are products already
-        hx, cx   (N, S'), (N, H)  initial states of this layer and direction; None means zeros
-        output   (T, S)     written; y, if not None, is written alike
-        hy, cy   (N, S), (N, H)  written unless None; of sequences of length zero see the config
-        cells    (T, H)     cell states in the real type, for backward; None in inference
-        saved    (T, V, H)  the cell's saved planes, for backward; None in inference
-        hidden   (T, H)     what a step's second product multiplies, what is projected or a late
-                            gate's operand, for backward; None in inference, or without
-        attention  (T,)     if the cell takes it
-        recurrent_mask  (N, S')  multiplies what the recurrent matrices multiply; None: ones
-        masked   (T, S')    the states times the mask, for backward; None in inference, or without
-        """
-
-    def recurrence_backward(
-        self,
-        layer: Layer,
-        *,
-        dy: Matrix,
-        mask: Matrix | None,
-        scale: float,
-        hx: int | None,
-        cx: int | None,
-        output: Matrix,
-        cells: int | None,
-        saved: int | None,
-        hidden: int | None = None,
-        attention: int | None = None,
-        recurrent_mask: int | None = None,
-        dhy: int | None,
-        dcy: int | None,
-        dhx: int | None,
-        dcx: int | None,
-        dgates: Matrix,
-        dprojected: Matrix | None = None,
-    ) -> None:
-        """Turn the gradient of a layer's output into that of its pre-activations.
-
-        attention, recurrent_mask  as forward got them
-        dy         (T, S)     gradient of the output; may stand where plane 0 of dgates, or where
-                              dprojected is written
-        mask       (T, S)     bytes; dy counts mask * scale times. None: once
-        dhy, dcy   (N, S), (N, H)  gradients of the final states; None means zeros
-        dhx, dcx   (N, S'), (N, H)  written unless None
-        dgates     (T, planes, H)  written: the gates' planes in layout order, then input planes
-        dprojected (T, S)     written with a projection: the whole gradient of the output
-        """
+    def recurrence_backward(self, runs: list[BackwardRun]) -> None:
+        """As `recurrence_forward`."""
 
     def gemm(
         self,

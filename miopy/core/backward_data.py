@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
-from .backend import Backend, Layer, Matrix
+from .backend import Backend, BackwardRun, Layer, Matrix
 from .config import DTYPES, SUM, RNNConfig
 from .forward import Rows, columns, layer_of, packed_attention, reserved, state_address
 from .placement import Placement
@@ -109,33 +109,39 @@ def backward_data(
         packed_dx = plan.workspace.address(workspace, "packed_x")
     taken = packed_attention(plan, backend, attention, workspace)
     for layer in reversed(range(config.num_layers)):
+        is_top = layer == config.num_layers - 1
+        runs = []
         for direction in range(config.num_directions):
             run = layer_of(plan, weights, sequence, layer, direction)
-            is_top = layer == config.num_layers - 1
-            backend.recurrence_backward(
-                run,
-                dy=_top(config, top, direction) if is_top else left.output(layer, direction),
-                mask=None if is_top else _mask(plan, reserve, layer, direction),
-                scale=scale,
-                hx=state_address(run, hx, config.initial_size),
-                cx=state_address(run, cx, config.hidden_size),
-                output=columns(config, plan.reserve.address(reserve, "outputs", layer), direction),
-                cells=reserved(plan, reserve, "cells", layer, direction),
-                saved=reserved(plan, reserve, "saved", layer, direction),
-                hidden=reserved(plan, reserve, "hidden", layer, direction),
-                attention=taken,
-                recurrent_mask=state_address(run, recurrent_mask, config.initial_size),
-                dhy=state_address(run, dhy, config.state_size),
-                dcy=state_address(run, dcy, config.hidden_size),
-                dhx=state_address(run, dhx, config.initial_size),
-                dcx=state_address(run, dcx, config.hidden_size),
-                dgates=left.dgates(layer, direction),
-                dprojected=left.dprojected(layer, direction),
+            output = plan.reserve.address(reserve, "outputs", layer)
+            runs.append(
+                BackwardRun(
+                    run,
+                    dy=_top(config, top, direction) if is_top else left.output(layer, direction),
+                    mask=None if is_top else _mask(plan, reserve, layer, direction),
+                    scale=scale,
+                    hx=state_address(run, hx, config.initial_size),
+                    cx=state_address(run, cx, config.hidden_size),
+                    output=columns(config, output, direction),
+                    cells=reserved(plan, reserve, "cells", layer, direction),
+                    saved=reserved(plan, reserve, "saved", layer, direction),
+                    dhy=state_address(run, dhy, config.state_size),
+                    dcy=state_address(run, dcy, config.hidden_size),
+                    dhx=state_address(run, dhx, config.initial_size),
+                    dcx=state_address(run, dcx, config.hidden_size),
+                    dgates=left.dgates(layer, direction),
+                    dprojected=left.dprojected(layer, direction),
+                    hidden=reserved(plan, reserve, "hidden", layer, direction),
+                    attention=taken,
+                    recurrent_mask=state_address(run, recurrent_mask, config.initial_size),
+                )
             )
+        backend.recurrence_backward(runs)
+        for each in runs:
             if layer or config.has_input_matrices:
-                _input_gradient(backend, run, left, packed_dx)
+                _input_gradient(backend, each.layer, left, packed_dx)
             elif config.given_products:
-                _product_gradient(backend, run, left, packed_dx)
+                _product_gradient(backend, each.layer, left, packed_dx)
     if config.skip_input and config.num_layers:
         _skip_gradient(backend, weights.order(config), left, packed_dx)
     if dx.index is not None:

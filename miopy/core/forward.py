@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from .backend import Backend, Layer, Matrix
+from .backend import Backend, ForwardRun, Layer, Matrix
 from .config import SUM, RNNConfig
 from .placement import Placement, placed
 from .plan import Plan
@@ -106,24 +106,28 @@ def forward(
         output = _output(plan, layer, y, workspace, reserve)
         is_copied = layer == last and y.index is None and output != y.address
         copy = y.address if is_copied and config.direction != SUM else None
+        runs = []
         for direction in range(config.num_directions):
             run = layer_of(plan, weights, sequence, layer, direction)
-            backend.recurrence_forward(
-                run,
-                x=layer_input(run, source),
-                hx=state_address(run, hx, config.initial_size),
-                cx=state_address(run, cx, config.hidden_size),
-                output=columns(config, output, direction),
-                y=None if copy is None else columns(config, copy, direction),
-                hy=state_address(run, hy, config.state_size),
-                cy=state_address(run, cy, config.hidden_size),
-                cells=reserved(plan, reserve, "cells", layer, direction),
-                saved=reserved(plan, reserve, "saved", layer, direction),
-                hidden=reserved(plan, reserve, "hidden", layer, direction),
-                attention=taken,
-                recurrent_mask=state_address(run, recurrent_mask, config.initial_size),
-                masked=reserved(plan, reserve, "masked", layer, direction),
+            runs.append(
+                ForwardRun(
+                    run,
+                    x=layer_input(run, source),
+                    hx=state_address(run, hx, config.initial_size),
+                    cx=state_address(run, cx, config.hidden_size),
+                    output=columns(config, output, direction),
+                    y=None if copy is None else columns(config, copy, direction),
+                    hy=state_address(run, hy, config.state_size),
+                    cy=state_address(run, cy, config.hidden_size),
+                    cells=reserved(plan, reserve, "cells", layer, direction),
+                    saved=reserved(plan, reserve, "saved", layer, direction),
+                    hidden=reserved(plan, reserve, "hidden", layer, direction),
+                    attention=taken,
+                    recurrent_mask=state_address(run, recurrent_mask, config.initial_size),
+                    masked=reserved(plan, reserve, "masked", layer, direction),
+                )
             )
+        backend.recurrence_forward(runs)
         source = output
         if dropout and reserve is not None and layer < last:
             source = _drop(plan, backend, layer, output, reserve, dropout)

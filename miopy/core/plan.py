@@ -54,7 +54,8 @@ class Plan:
         """For each pass, what runs the steps of a layer on a device, and why."""
         asked, explained = algorithm.asked(), {}
         for name, backward in (("forward", False), ("backward", True)):
-            shape = sequence.steps, max(sequence.batch_sizes, default=0)
+            most = max(sequence.batch_sizes, default=0)
+            shape = sequence.steps, most, self.config.num_directions
             choice = algorithm.choose(device, self.config, *shape, backward=backward, asked=asked)
             explained[name] = f"{choice.algorithm}: {choice.reason}"
         return explained

@@ -12,9 +12,10 @@ KERNEL FN(operand_forward)(forward_step s, storage *operand)
     EACH(e, s.rows * s.hidden_size) {
         const int64_t b = quotient(e, s.hidden_size), u = e - b * s.hidden_size;
         const int64_t mask_at = (s.order ? s.order[b] : b) * s.hidden_size + u;
-        real pre[MOST_PLANES];
+        real given[GATES], pre[MOST_PLANES];
         const real prev[2] = {((const real *)s.h)[e], zero};
-        load_planes(pre, &s, b, u);
+        load_given(given, &s, b, u);
+        load_planes(pre, given, &s, b, u);
         const real made = cell_operand(scalars, pre, prev);
         operand[e] = to_storage(mask ? made * to_real(mask[mask_at]) : made);
     }
@@ -32,8 +33,9 @@ KERNEL FN(operand_backward)(backward_step s, const real *doperand)
         real saved[MOST_PLANES], dpre[MOST_PLANES], prev[2], next[2], dprev[2] = {dh[e], zero};
         for (int gate = 0; gate < GATES; gate++)
             dpre[gate] = to_real(dgates[position_of(s.position, gate) * s.hidden_size]);
-        load_saved(saved, &s, b, u);
-        load_states_around(prev, next, &s, b, u);
+        backward_inputs in;
+        load_backward(&in, &s, b, b < s.before_rows ? b : -1, b, u);
+        numbers_of(saved, prev, next, &in, &s, b, u);
         cell_operand_backward(scalars, saved, prev, doperand[e], dpre, dprev);
         dh[e] = dprev[0];
         for (int gate = 0; gate < GATES; gate++)

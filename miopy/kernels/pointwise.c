@@ -7,7 +7,10 @@ KERNEL FN(pointwise_forward)(forward_step s)
     const real scalars[] = SCALARS_OF(s);
     EACH(e, s.rows * s.hidden_size) {
         const int64_t b = quotient(e, s.hidden_size);
-        forward_element(&s, scalars, b, e - b * s.hidden_size);
+        const int64_t u = e - b * s.hidden_size;
+        real given[GATES];
+        load_given(given, &s, b, u);
+        forward_element(&s, scalars, given, b, u);
     }
 }
 
@@ -18,7 +21,11 @@ KERNEL FN(pointwise_backward)(backward_step s)
     const int64_t rows = s.rows > s.product_rows ? s.rows : s.product_rows;
     EACH(e, rows * s.hidden_size) {
         const int64_t b = quotient(e, s.hidden_size);
+        const int64_t u = e - b * s.hidden_size;
         storage passed[PLANES];
-        backward_element(&s, scalars, b, e - b * s.hidden_size, passed);
+        backward_inputs in;
+        if (b < s.rows)
+            load_backward(&in, &s, b, b < s.before_rows ? b : -1, b, u);
+        backward_element(&s, scalars, &in, b, u, passed);
     }
 }

@@ -20,18 +20,30 @@ INLINE real read_or_zero(const void *array, int64_t at)
     return array ? to_real(((const storage *)array)[at]) : zero;
 }
 
+/* The input product of each gate, or x itself. A step does not make them: they may be read before
+ * it begins. */
+INLINE void load_given(real *given, const forward_step *s, int64_t b, int64_t u)
+{
+    if (s->x_products) {
+        const real *products = (const real *)s->x_products + b * GATES * s->hidden_size + u;
+        for (int g = 0; g < GATES; g++)
+            given[g] = products[position_of(s->position, g) * s->hidden_size];
+    } else {
+        const storage *x = (const storage *)s->x + b * s->x_row + u;
+        for (int g = 0; g < GATES; g++)
+            given[g] = to_real(x[position_of(s->position, g) * s->x_gate]);
+    }
+}
+
 /* The sum of both products for most gates; for the others the recurrent one, and the input
  * product in its own plane. */
-INLINE void load_products(real *pre, const forward_step *s, int64_t b, int64_t u)
+INLINE void add_products(real *pre, const real *given, const forward_step *s, int64_t b, int64_t u)
 {
     const int input_plane[] = {INPUT_PLANE};
-    const real *x_products = (const real *)s->x_products, *h_products = (const real *)s->h_products;
-    const storage *x = (const storage *)s->x + b * s->x_row + u;
+    const real *h_products = (const real *)s->h_products;
     for (int g = 0; g < GATES; g++) {
-        const int position = position_of(s->position, g);
-        const int64_t at = (b * GATES + position) * s->hidden_size + u;
-        const real given = x_products ? x_products[at] : to_real(x[position * s->x_gate]);
-        const real input = given + read_or_zero(s->input_bias[g], u);
+        const int64_t at = (b * GATES + position_of(s->position, g)) * s->hidden_size + u;
+        const real input = given[g] + read_or_zero(s->input_bias[g], u);
         const real recurrent =
             (b < s->h_rows ? h_products[at] : zero) + read_or_zero(s->recurrent_bias[g], u);
         if (input_plane[g] == g) {
@@ -53,22 +65,25 @@ INLINE void load_others(real *to, const void *peepholes, const void *attention, 
         to[PEEPHOLES] = to_real(((const storage *)attention)[b]);
 }
 
-INLINE void load_planes(real *pre, const forward_step *s, int64_t b, int64_t u)
+/* All planes of pre-activations, from what load_given has read. */
+INLINE void load_planes(real *pre, const real *given, const forward_step *s, int64_t b, int64_t u)
 {
-    load_products(pre, s, b, u);
+    add_products(pre, given, s, b, u);
     load_others(pre + PLANES - PEEPHOLES - ATTENTION, s->peepholes, s->attention, b, u,
                 s->hidden_size);
 }
 
-/* The cell on row b and unit u of a step of forward, whose h and c it replaces; h' as stored. */
-INLINE storage forward_element(const forward_step *s, const real *scalars, int64_t b, int64_t u)
+/* The cell on row b and unit u of a step of forward, whose h and c it replaces, with what
+ * load_given has read; h' as stored. */
+INLINE storage forward_element(const forward_step *s, const real *scalars, const real *given,
+                               int64_t b, int64_t u)
 {
     storage *output = (storage *)s->output, *y = (storage *)s->y, *keep = (storage *)s->saved;
     real *h = (real *)s->h, *c = (real *)s->c, *cells = (real *)s->cells;
     const int64_t e = b * s->hidden_size + u;
     real pre[MOST_PLANES], saved[MOST_PLANES], next[2];
     const real prev[2] = {h ? h[e] : zero, STATES > 1 ? c[e] : zero};
-    load_planes(pre, s, b, u);
+    load_planes(pre, given, s, b, u);
     cell_forward(scalars, pre, prev, next, saved);
     const storage stored = to_storage(next[0]);
     if (h)
@@ -86,45 +101,71 @@ INLINE storage forward_element(const forward_step *s, const real *scalars, int64
     return stored;
 }
 
-/* What the output's user passes back: dy, or what dropout let through of it. */
-INLINE real load_dy(const backward_step *s, int64_t b, int64_t u)
-{
-    const real dy = read_or_zero(s->dy, b * s->dy_row + u);
-    const uint8_t *mask = (const uint8_t *)s->mask;
-    if (!mask)
-        return dy;
-    return mask[b * s->mask_row + u] ? dy * (real)s->scale : zero;
-}
+/* What an element of backward reads that no step of backward makes, as it is in memory: it may be
+ * read before the step begins, and nothing waits for it until it is used. Cells differ in which of
+ * it they need; the compiler drops the rest. */
+typedef struct {
+    real c_before, c;
+    storage h_before, h, saved[SAVED > 0 ? SAVED : 1], dy;
+    uint8_t mask; /* whether dy counts */
+} backward_inputs;
 
-/* The states before and after the step. Cells differ in which of these they read; the compiler
- * drops the rest. */
-INLINE void load_states_around(real *prev, real *next, const backward_step *s, int64_t b, int64_t u)
+/* Those of unit u in row `row`. The states before it are those of row `before`, or, if that is
+ * negative, the initial ones of sequence b. */
+INLINE void load_backward(backward_inputs *in, const backward_step *s, int64_t row, int64_t before,
+                          int64_t b, int64_t u)
 {
-    const int64_t e = b * s->hidden_size + u, output_at = b * s->output_row + u;
-    const int64_t initial = (s->order ? s->order[b] : b) * s->hidden_size + u;
-    const int goes_on = b < s->before_rows;
-    next[0] = to_real(((const storage *)s->output)[output_at]);
-    prev[0] = goes_on ? to_real(((const storage *)s->output_before)[output_at])
-                      : read_or_zero(s->hx, initial);
-    if (STATES > 1) {
-        next[1] = ((const real *)s->cells)[e];
-        prev[1] = goes_on ? ((const real *)s->cells_before)[e] : read_or_zero(s->cx, initial);
+    const storage *dy = (const storage *)s->dy, *hx = (const storage *)s->hx;
+    const uint8_t *mask = (const uint8_t *)s->mask;
+    in->dy = dy ? dy[row * s->dy_row + u] : 0;
+    in->mask = mask ? mask[row * s->mask_row + u] : 1;
+    for (int v = 0; v < SAVED; v++)
+        in->saved[v] = ((const storage *)s->saved)[(row * SAVED + v) * s->hidden_size + u];
+    in->h = ((const storage *)s->output)[row * s->output_row + u];
+    if (STATES > 1)
+        in->c = ((const real *)s->cells)[row * s->hidden_size + u];
+    if (before >= 0) {
+        in->h_before = ((const storage *)s->output_before)[before * s->output_row + u];
+        if (STATES > 1)
+            in->c_before = ((const real *)s->cells_before)[before * s->hidden_size + u];
+    } else {
+        const int64_t initial = (s->order ? s->order[b] : b) * s->hidden_size + u;
+        in->h_before = hx ? hx[initial] : 0;
+        if (STATES > 1)
+            in->c_before = read_or_zero(s->cx, initial);
     }
 }
 
-/* What forward kept, and what is no product. */
-INLINE void load_saved(real *saved, const backward_step *s, int64_t b, int64_t u)
+/* The same as numbers: the planes that forward kept, with what is no product, and the states before
+ * and after the step. */
+INLINE void numbers_of(real *saved, real *prev, real *next, const backward_inputs *in,
+                       const backward_step *s, int64_t b, int64_t u)
 {
     for (int v = 0; v < SAVED; v++)
-        saved[v] = to_real(((const storage *)s->saved)[(b * SAVED + v) * s->hidden_size + u]);
+        saved[v] = to_real(in->saved[v]);
     load_others(saved + SAVED, s->peepholes, s->attention, b, u, s->hidden_size);
+    prev[0] = to_real(in->h_before);
+    next[0] = to_real(in->h);
+    if (STATES > 1) {
+        prev[1] = in->c_before;
+        next[1] = in->c;
+    }
 }
 
-/* The cell on row b and unit u of a step of backward data. dh becomes what passes to the step
- * before directly, without the product that is made of dgates. An element of dy is read before
- * dgates is written. `passed` (PLANES,) gets dgates as stored; nothing for a row that has ended. */
-INLINE void backward_element(const backward_step *s, const real *scalars, int64_t b, int64_t u,
-                             storage *passed)
+/* dy, or what dropout let through of it. */
+INLINE real real_dy(const backward_inputs *in, const backward_step *s)
+{
+    const real dy = to_real(in->dy);
+    if (!s->mask)
+        return dy;
+    return in->mask ? dy * (real)s->scale : zero;
+}
+
+/* The cell on row b and unit u of a step of backward data, with what load_backward has read for it.
+ * dh becomes what passes to the step before directly, without the product that is made of dgates.
+ * `passed` (PLANES,) gets dgates as stored; nothing for a row that has ended. */
+INLINE void backward_element(const backward_step *s, const real *scalars, const backward_inputs *in,
+                             int64_t b, int64_t u, storage *passed)
 {
     const real *products = (const real *)s->products;
     real *dh = (real *)s->dh, *dc = (real *)s->dc;
@@ -136,9 +177,8 @@ INLINE void backward_element(const backward_step *s, const real *scalars, int64_
         return;
     }
     real saved[MOST_PLANES], dpre[MOST_PLANES], prev[2], next[2], dprev[2];
-    const real dnext[2] = {from_after + load_dy(s, b, u), STATES > 1 ? dc[e] : 0};
-    load_saved(saved, s, b, u);
-    load_states_around(prev, next, s, b, u);
+    const real dnext[2] = {from_after + real_dy(in, s), STATES > 1 ? dc[e] : zero};
+    numbers_of(saved, prev, next, in, s, b, u);
     cell_backward(scalars, saved, prev, next, dnext, dpre, dprev);
     dh[e] = dprev[0];
     if (STATES > 1)

@@ -74,6 +74,30 @@ typedef struct {
     int tiles_per_warp, slots;
 } block_matrix;
 
+/* What blocks are given for a direction of a layer: its step, but for all rows. */
+typedef struct {
+    forward_step step;
+    block_steps steps;
+    block_matrix matrix;
+} forward_blocks;
+
+typedef struct {
+    backward_step step;
+    block_steps steps;
+    block_matrix matrix;
+} backward_blocks;
+
+/* What a launch is given: the second direction of two has blocks of its own. */
+#define MOST_DIRECTIONS 2
+
+typedef struct {
+    forward_blocks direction[MOST_DIRECTIONS];
+} forward_launch;
+
+typedef struct {
+    backward_blocks direction[MOST_DIRECTIONS];
+} backward_launch;
+
 /* Where a plane of the cell is in products and dgates. A device's kernels are compiled for
  * one gate order; one build of the host's serves all. */
 INLINE int position_of(const int *given, int plane)

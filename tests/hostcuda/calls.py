@@ -15,7 +15,7 @@ from .device import view
 SUCCESS = 0
 
 _INT, _UNSIGNED, _POINTER = ctypes.c_int, ctypes.c_uint, ctypes.c_void_p
-_LAUNCH = ctypes.CFUNCTYPE(_INT, _POINTER, *[_UNSIGNED] * 7, *[_POINTER] * 3)
+LAUNCH = ctypes.CFUNCTYPE(_INT, _POINTER, *[_UNSIGNED] * 7, *[_POINTER] * 3)
 _MATRIX = (_POINTER, _INT, _INT)
 _GEMM = ctypes.CFUNCTYPE(
     *(_INT, _POINTER, *[_INT] * 5, _POINTER, *_MATRIX, *_MATRIX, _POINTER, *_MATRIX, _INT, _INT)
@@ -52,7 +52,7 @@ def launch(
     """The driver's answer, 0 for success. Arguments are ctypes values and Arrays; None is NULL."""
     values = list(map(_argument, arguments))
     addresses = (_POINTER * len(values))(*map(ctypes.addressof, values))
-    call = _LAUNCH(device.calls.launch)
+    call = LAUNCH(device.calls.launch)
     return call(function, *grid, *block, shared_nbytes, stream, addresses, None)
 
 

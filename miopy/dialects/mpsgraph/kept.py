@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...core import sequence as sequences
-from ...core.backend import Layer, Matrix, Strided
+from ...core.backend import ForwardRun, Layer, Matrix, Strided
 from ...core.config import RNNConfig
 from .arrays import Array
 from .call import Call
@@ -117,7 +117,7 @@ class Kept:
         )
         one_step = sequences.from_batch_sizes((self._sizes.rows,), self._sizes.rows)
         unread = Matrix(to, width)  # recurrent matrices; there is no state that they multiply
-        memory.device.recurrence_forward(
+        run = ForwardRun(
             Layer(config, one_step, 0, 0, (0,), None, unread, (None,), (None,)),
             x=Matrix(values, width),
             hx=None,
@@ -129,6 +129,7 @@ class Kept:
             cells=None,
             saved=None,
         )
+        memory.device.recurrence_forward([run])
 
     def take_products(self) -> None:
         """What depends on the outputs one step before."""

@@ -15,6 +15,13 @@
 /* Blocks are of THREADS threads; a multiprocessor holds one, with all of its registers. */
 #define BLOCK_KERNEL extern "C" __global__ void __launch_bounds__(THREADS, 1)
 
+/* A parameter that is read where the launch has put it, also at an index known when running. */
+#if defined(__CUDA_ARCH__)
+#define LAUNCHED(type) const __grid_constant__ type
+#else
+#define LAUNCHED(type) const type
+#endif
+
 #ifndef DYNAMIC_SHARED
 #define DYNAMIC_SHARED(name) extern __shared__ __align__(16) unsigned char name[]
 #endif

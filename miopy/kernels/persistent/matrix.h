@@ -6,11 +6,10 @@
  * the others in shared memory. Columns whose tiles several warps have are summed by whoever reads
  * them: each of these warps has a slot of sums to itself, and slots that none writes stay zero.
  *
- * A lane of a warp has 4 words of each half of a tile's depth. Word i of a half is of column lane /
- * 4
- * + 8 * (i % 2), and of the k numbered lane % 4 + 4 * (i / 2) if a word holds one, or of the two
- * from twice that on: what the matrix instruction wants. Without it, a lane multiplies what it has
- * with all rows, and four neighbours add up.
+ * A lane of a warp has 4 words of each half of a tile's depth. Word i of a half is of column
+ * lane / 4 + 8 * (i % 2), and of the k numbered lane % 4 + 4 * (i / 2) if a word holds one, or of
+ * the two from twice that on: what the matrix instruction wants. Without it, a lane multiplies what
+ * it has with all rows, and four neighbours add up.
  *
  * The compiling side defines RESIDENT, and ROWS, how many there are at most: 8 for that
  * instruction, else at least 4. */

@@ -1,9 +1,11 @@
-/* steps.cu: many steps of a recurrence in one launch. A block takes a tile of sequences through all
- * of them; its recurrent matrix, their states and the products of a step never leave it.
+/* steps.cu: many steps of a layer in one launch. A block takes a tile of sequences through all of
+ * them in one direction; its recurrent matrix, their states and the products of a step never leave
+ * it.
  *
  * A step is a product (matrix.h) and the cell on every row and unit (../pointwise.h, which says
- * what the compiling side defines), each behind a barrier. Blocks know nothing of each other: any
- * number of them may run at a time. */
+ * what the compiling side defines), each behind a barrier. What the cells read from device memory
+ * is asked for one element of a thread ahead. Blocks know nothing of each other: any number of them
+ * may run at a time. */
 #include "matrix.h"
 
 #include "../pointwise.h"
@@ -36,13 +38,22 @@ INLINE block_memory block_memory_of(unsigned char *memory, const block_steps *p,
     return in;
 }
 
-/* How many of the tile's rows, from `first` on, take part in step t. */
-INLINE int rows_of_step(const block_steps *p, int64_t first, int64_t t)
+/* The tile's rows that take part in a step: the first one, and how many. */
+typedef struct {
+    int64_t row;
+    int count;
+} tile_rows;
+
+/* Those of step t of a tile of sequences from `first` on; none of a step that is not there. */
+INLINE tile_rows rows_of_step(const block_steps *p, int64_t first, int64_t t)
 {
+    tile_rows of = {0, 0};
     if (t < 0 || t >= p->steps)
-        return 0;
-    const int64_t rows = p->offsets[t + 1] - p->offsets[t] - first;
-    return (int)(rows < 0 ? 0 : rows < p->capacity ? rows : p->capacity);
+        return of;
+    const int64_t begin = p->offsets[t], rows = p->offsets[t + 1] - begin - first;
+    of.row = begin + first;
+    of.count = (int)(rows < 0 ? 0 : rows < p->capacity ? rows : p->capacity);
+    return of;
 }
 
 /* Take the tile's states from real (batch, H), c unless NULL; rows behind the batch are zero. */
@@ -88,129 +99,181 @@ INLINE storage *storage_at(const void *array, int64_t at)
 
 INLINE real *real_at(const void *array, int64_t at) { return array ? (real *)array + at : 0; }
 
-/* The tile's rows of step t, of which `all` has all arrays from row 0 on, and x_products those of
- * the steps [low, high). */
-INLINE forward_step forward_rows(const forward_step *all, const block_steps *p,
-                                 const block_memory *in, int64_t first, int64_t t, int rows)
+/* A step on a tile's rows, of which `all` has all arrays from row 0 on. */
+INLINE forward_step forward_of_rows(const forward_step *all, const block_memory *in, tile_rows rows)
 {
-    const int64_t H = p->hidden_size, row = p->offsets[t] + first, ahead = row - p->offsets[p->low];
+    const int64_t H = all->hidden_size, row = rows.row;
     forward_step s = *all;
     s.output = storage_at(all->output, row * all->output_row);
     s.y = storage_at(all->y, row * all->y_row);
     s.cells = real_at(all->cells, row * H);
     s.saved = storage_at(all->saved, row * SAVED * H);
+    s.attention = storage_at(all->attention, row);
     s.h = in->h;
     s.c = in->c;
-    s.x_products = real_at(all->x_products, ahead * GATES * H);
-    s.x = storage_at(all->x, row * all->x_row);
     s.h_products = in->sums;
-    s.attention = storage_at(all->attention, row);
-    s.rows = s.h_rows = rows;
+    s.rows = s.h_rows = rows.count;
     return s;
 }
 
-/* The steps [low, high) of forward. `all` is as for a step, but for all rows; its real states
- * (batch, H) are read and overwritten. m is (H, G * H). */
-BLOCK_KERNEL FN(persistent_forward)(forward_step all, block_steps p, block_matrix m)
+/* What element e of a tile's rows is given. */
+INLINE void load_given_of(real *given, const forward_step *all, tile_rows rows, int e)
 {
-    DYNAMIC_SHARED(memory);
-    const block_memory in = block_memory_of(memory, &p, &m);
-    const int64_t first = (int64_t)blockIdx.x * p.capacity;
-    const int H = (int)p.hidden_size;
-    const real scalars[] = SCALARS_OF(all);
-    fragment resident[RESIDENT];
-    load_matrix(&m, resident, in.fragments);
-    clear(&in, &p, &m);
-    take_states(&in, &p, first, all.h, all.c);
-    __syncthreads();
-    for (int e = threadIdx.x; e < p.capacity * H; e += THREADS)
-        put_input(in.inputs, &m, e / H, e % H, to_storage(in.h[e]));
-    __syncthreads();
-    for (int64_t step = p.low; step < p.high; step++) {
-        const int64_t t = p.reverse ? p.low + p.high - 1 - step : step;
-        const int rows = rows_of_step(&p, first, t);
-        if (!rows)
-            continue;
-        multiply(&m, resident, in.fragments, in.inputs, in.sums, rows, p.capacity);
-        __syncthreads();
-        const forward_step s = forward_rows(&all, &p, &in, first, t, rows);
-        for (int e = threadIdx.x; e < rows * H; e += THREADS) {
+    const int H = (int)all->hidden_size;
+    if (e < rows.count * H)
+        load_given(given, all, rows.row + e / H, e % H);
+}
+
+/* The cells of a step on a tile's rows, behind its products. `ahead` has what a thread's first
+ * element is given, and gets the same for the rows of the step that comes next: what is in memory
+ * is on its way while the element before, or the next product, is worked on. */
+INLINE void forward_cells(const forward_blocks *of, const block_memory *in, const real *scalars,
+                          tile_rows rows, tile_rows next, real *ahead)
+{
+    const forward_step s = forward_of_rows(&of->step, in, rows);
+    const block_matrix *m = &of->matrix;
+    const int H = (int)of->steps.hidden_size, capacity = of->steps.capacity;
+    for (int e = threadIdx.x, more = 1; more; e += THREADS) {
+        real given[GATES];
+        for (int g = 0; g < GATES; g++)
+            given[g] = ahead[g];
+        more = e + THREADS < rows.count * H;
+        load_given_of(ahead, &of->step, more ? rows : next, more ? e + THREADS : threadIdx.x);
+        if (e < rows.count * H) {
             const int b = e / H, u = e % H;
             for (int g = 0; g < GATES; g++)
-                add_slots(&m, in.sums, b, g * H + u, p.capacity);
-            put_input(in.inputs, &m, b, u, forward_element(&s, scalars, b, u));
+                add_slots(m, in->sums, b, g * H + u, capacity);
+            put_input(in->inputs, m, b, u, forward_element(&s, scalars, given, b, u));
         }
-        __syncthreads();
     }
-    give_states(&in, &p, first, all.h, all.c);
 }
 
-/* The tile's rows of step t of backward, where forward ran `before` rows of the step before it. */
-INLINE backward_step backward_rows(const backward_step *all, const block_steps *p,
-                                   const block_memory *in, int64_t first, int64_t t, int64_t from,
-                                   int before)
+/* The steps [low, high) of forward, in a direction of the layer for each row of the grid. A step is
+ * as for a single one, but for all rows; its real states (batch, H) are read and overwritten. The
+ * matrix is (H, G * H). */
+BLOCK_KERNEL FN(persistent_forward)(LAUNCHED(forward_launch) launch)
 {
-    const int64_t H = p->hidden_size, row = p->offsets[t] + first;
-    const int64_t row_before = before ? p->offsets[from] + first : 0;
+    DYNAMIC_SHARED(memory);
+    const forward_blocks *of = &launch.direction[blockIdx.y];
+    const block_steps *p = &of->steps;
+    const block_matrix *m = &of->matrix;
+    const block_memory in = block_memory_of(memory, p, m);
+    const int64_t first = (int64_t)blockIdx.x * p->capacity;
+    const int H = (int)p->hidden_size;
+    const real scalars[] = SCALARS_OF(of->step);
+    fragment resident[RESIDENT];
+    load_matrix(m, resident, in.fragments);
+    clear(&in, p, m);
+    take_states(&in, p, first, of->step.h, of->step.c);
+    __syncthreads();
+    for (int e = threadIdx.x; e < p->capacity * H; e += THREADS)
+        put_input(in.inputs, m, e / H, e % H, to_storage(in.h[e]));
+    const int64_t forth = p->reverse ? -1 : 1;
+    int64_t t = p->reverse ? p->high - 1 : p->low;
+    tile_rows rows = rows_of_step(p, first, t);
+    real ahead[GATES];
+    load_given_of(ahead, &of->step, rows, threadIdx.x);
+    __syncthreads();
+    for (int64_t left = p->high - p->low; left > 0; left--, t += forth) {
+        const tile_rows next = rows_of_step(p, first, left > 1 ? t + forth : -1);
+        if (rows.count)
+            multiply(m, resident, in.fragments, in.inputs, in.sums, rows.count, p->capacity);
+        __syncthreads();
+        forward_cells(of, &in, scalars, rows, next, ahead);
+        __syncthreads();
+        rows = next;
+    }
+    give_states(&in, p, first, of->step.h, of->step.c);
+}
+
+/* A step on a tile's rows, of which `after` took part in the step handled before. */
+INLINE backward_step backward_of_rows(const backward_step *all, const block_memory *in,
+                                      tile_rows rows, int after)
+{
     backward_step s = *all;
-    s.dgates = storage_at(all->dgates, row * all->dgates_row);
+    s.dgates = storage_at(all->dgates, rows.row * all->dgates_row);
+    s.attention = storage_at(all->attention, rows.row);
     s.dh = in->h;
     s.dc = in->c;
-    s.dy = storage_at(all->dy, row * all->dy_row);
-    s.mask = all->mask ? (const uint8_t *)all->mask + row * all->mask_row : 0;
     s.products = in->sums;
-    s.output = storage_at(all->output, row * all->output_row);
-    s.cells = real_at(all->cells, row * H);
-    s.saved = storage_at(all->saved, row * SAVED * H);
-    s.output_before = storage_at(all->output, row_before * all->output_row);
-    s.cells_before = real_at(all->cells, row_before * H);
-    s.hx = all->order ? (storage *)all->hx : storage_at(all->hx, first * H);
-    s.cx = all->order ? (storage *)all->cx : storage_at(all->cx, first * H);
-    s.attention = storage_at(all->attention, row);
-    s.order = all->order ? all->order + first : 0;
-    s.before_rows = before;
+    s.rows = rows.count;
+    s.product_rows = after;
     return s;
 }
 
-/* All steps of backward data, against forward's order. `all` is as for a step, but for all rows;
- * its real gradients of states (batch, H) are read and overwritten. m is (G * H, H). */
-BLOCK_KERNEL FN(persistent_backward)(backward_step all, block_steps p, block_matrix m)
+/* What element e of a tile's rows reads; `before` are those of the step that forward ran before. */
+INLINE void load_backward_of(backward_inputs *to, const backward_step *all, int64_t first,
+                             tile_rows rows, tile_rows before, int e)
+{
+    const int H = (int)all->hidden_size, b = e / H;
+    if (b < rows.count)
+        load_backward(to, all, rows.row + b, b < before.count ? before.row + b : -1, first + b,
+                      e % H);
+}
+
+/* The cells of a step on a tile's rows, behind the products of the `after` rows of the step handled
+ * before. `ahead` is as in forward_cells; forward ran the rows `before` and, before these,
+ * `further`.
+ */
+INLINE void backward_cells(const backward_blocks *of, const block_memory *in, const real *scalars,
+                           int64_t first, int after, tile_rows rows, tile_rows before,
+                           tile_rows further, backward_inputs *ahead)
+{
+    const backward_step s = backward_of_rows(&of->step, in, rows, after);
+    const block_matrix *m = &of->matrix;
+    const int H = (int)of->steps.hidden_size, capacity = of->steps.capacity;
+    const int elements = (rows.count > after ? rows.count : after) * H;
+    for (int e = threadIdx.x, more = 1; more; e += THREADS) {
+        const backward_inputs now = *ahead;
+        more = e + THREADS < elements;
+        load_backward_of(ahead, &of->step, first, more ? rows : before, more ? before : further,
+                         more ? e + THREADS : threadIdx.x);
+        if (e < elements) {
+            const int b = e / H, u = e % H;
+            storage passed[PLANES];
+            add_slots(m, in->sums, b, u, capacity);
+            backward_element(&s, scalars, &now, b, u, passed);
+            if (b < rows.count)
+                for (int g = 0; g < GATES; g++)
+                    put_input(in->inputs, m, b, position_of(s.position, g) * H + u, passed[g]);
+        }
+    }
+}
+
+/* All steps of backward data, against forward's order, in a direction of the layer for each row of
+ * the grid. A step is as for a single one, but for all rows; its real gradients of states (batch,
+ * H) are read and overwritten. The matrix is (G * H, H). */
+BLOCK_KERNEL FN(persistent_backward)(LAUNCHED(backward_launch) launch)
 {
     DYNAMIC_SHARED(memory);
-    const block_memory in = block_memory_of(memory, &p, &m);
-    const int64_t first = (int64_t)blockIdx.x * p.capacity;
-    const int H = (int)p.hidden_size;
-    const real scalars[] = SCALARS_OF(all);
+    const backward_blocks *of = &launch.direction[blockIdx.y];
+    const block_steps *p = &of->steps;
+    const block_matrix *m = &of->matrix;
+    const block_memory in = block_memory_of(memory, p, m);
+    const int64_t first = (int64_t)blockIdx.x * p->capacity;
+    const real scalars[] = SCALARS_OF(of->step);
     fragment resident[RESIDENT];
-    load_matrix(&m, resident, in.fragments);
-    clear(&in, &p, &m);
-    take_states(&in, &p, first, all.dh, all.dc);
+    load_matrix(m, resident, in.fragments);
+    clear(&in, p, m);
+    take_states(&in, p, first, of->step.dh, of->step.dc);
+    const int64_t forth = p->reverse ? 1 : -1; /* to the step that forward ran before */
+    int64_t t = p->reverse ? 0 : p->steps - 1;
+    tile_rows rows = rows_of_step(p, first, t), before = rows_of_step(p, first, t + forth);
+    backward_inputs ahead;
+    load_backward_of(&ahead, &of->step, first, rows, before, threadIdx.x);
     __syncthreads();
     int after = 0; /* rows of the step handled before */
     /* One step more than there are: it only adds the last products. */
-    for (int64_t step = 0; step <= p.steps; step++) {
-        const int64_t t = p.reverse ? step : p.steps - 1 - step, from = p.reverse ? t + 1 : t - 1;
-        const int rows = rows_of_step(&p, first, t), before = rows_of_step(&p, first, from);
-        if (!rows && !after)
-            continue;
+    for (int64_t left = p->steps + 1; left > 0; left--, t += forth) {
+        const tile_rows further = rows_of_step(p, first, t + 2 * forth);
         if (after)
-            multiply(&m, resident, in.fragments, in.inputs, in.sums, after, p.capacity);
+            multiply(m, resident, in.fragments, in.inputs, in.sums, after, p->capacity);
         __syncthreads();
-        backward_step s =
-            backward_rows(&all, &p, &in, first, rows ? t : 0, from, before < rows ? before : rows);
-        s.rows = rows;
-        s.product_rows = after;
-        for (int e = threadIdx.x; e < (rows > after ? rows : after) * H; e += THREADS) {
-            const int b = e / H, u = e % H;
-            storage passed[PLANES];
-            add_slots(&m, in.sums, b, u, p.capacity);
-            backward_element(&s, scalars, b, u, passed);
-            if (b < rows)
-                for (int g = 0; g < GATES; g++)
-                    put_input(in.inputs, &m, b, position_of(s.position, g) * H + u, passed[g]);
-        }
+        backward_cells(of, &in, scalars, first, after, rows, before, further, &ahead);
         __syncthreads();
-        after = rows;
+        after = rows.count;
+        rows = before;
+        before = further;
     }
-    give_states(&in, &p, first, all.dh, all.dc);
+    give_states(&in, p, first, of->step.dh, of->step.dc);
 }

@@ -182,12 +182,22 @@ static int all_steps(const device_calls *calls, const stepped_backward *p)
     return 0;
 }
 
-int run_backward(const device_calls *calls, const stepped_backward *p)
+int run_backward(const device_calls *calls, const stepped_backward *p, int directions)
 {
-    const stepped_layer *l = &p->layer;
-    TRY(load_states(calls, l, p->dh, NULL, p->dhy, l->state_size));
-    TRY(load_states(calls, l, p->dc, NULL, p->dcy, l->hidden_size));
-    TRY(l->persistent.steps ? persistent_backward(calls, p) : all_steps(calls, p));
-    TRY(store_states(calls, l, p->dhx, is_apart(l) ? p->products : p->dh, l->initial_size));
-    return store_states(calls, l, p->dcx, p->dc, l->hidden_size);
+    for (int d = 0; d < directions; d++) {
+        const stepped_layer *l = &p[d].layer;
+        TRY(load_states(calls, l, p[d].dh, NULL, p[d].dhy, l->state_size));
+        TRY(load_states(calls, l, p[d].dc, NULL, p[d].dcy, l->hidden_size));
+        if (!l->persistent.steps)
+            TRY(all_steps(calls, &p[d]));
+    }
+    if (p->layer.persistent.steps)
+        TRY(persistent_backward(calls, p, directions));
+    for (int d = 0; d < directions; d++) {
+        const stepped_layer *l = &p[d].layer;
+        void *dhx = is_apart(l) ? p[d].products : p[d].dh;
+        TRY(store_states(calls, l, p[d].dhx, dhx, l->initial_size));
+        TRY(store_states(calls, l, p[d].dcx, p[d].dc, l->hidden_size));
+    }
+    return 0;
 }

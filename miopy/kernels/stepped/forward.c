@@ -3,16 +3,14 @@
  * gate or behind it for a projection. */
 #include "product.h"
 
-/* The input products of the steps [low, high). */
-static int input_products(const device_calls *calls, const stepped_forward *p, int64_t low,
-                          int64_t high)
+int products_ahead(const device_calls *calls, const stepped_forward *p, step_run steps)
 {
     const stepped_layer *l = &p->layer;
-    const int64_t width = l->gates * l->hidden_size, row = l->offsets[low];
+    const int64_t width = l->gates * l->hidden_size, row = l->offsets[steps.low];
     const product x = {
         .type = l->storage,
         .c_type = l->real,
-        .M = l->offsets[high] - row,
+        .M = l->offsets[steps.high] - row,
         .N = width,
         .K = l->input_size,
         .a = element(p->x, row * p->x_row, l->storage),
@@ -191,8 +189,7 @@ static int one_step(const device_calls *calls, const stepped_forward *p, int64_t
     return cells(calls, p, t, n, initial ? n : before, ahead);
 }
 
-/* How many steps from the `done`-th on make the next chunk: one, then as many as there is room. */
-static int64_t chunk_steps(const stepped_forward *p, int64_t done)
+step_run next_chunk(const stepped_forward *p, int64_t done)
 {
     const stepped_layer *l = &p->layer;
     int64_t count = 0, rows = 0;
@@ -202,29 +199,41 @@ static int64_t chunk_steps(const stepped_forward *p, int64_t done)
         if (count && rows > p->chunk_rows)
             break;
     }
-    return count;
+    const int64_t low = l->reverse ? l->steps - done - count : done;
+    return (step_run){low, low + count};
 }
 
-int run_forward(const device_calls *calls, const stepped_forward *p)
+static int all_steps(const device_calls *calls, const stepped_forward *p)
 {
     const stepped_layer *l = &p->layer;
-    void *sorted = l->order && p->hx ? p->sorted : NULL;
-    TRY(load_states(calls, l, p->h, sorted, p->hx, l->initial_size));
-    TRY(load_states(calls, l, p->c, NULL, p->cx, l->hidden_size));
-    TRY(gather_matrix_of_forward(calls, p));
     for (int64_t done = 0; done < l->steps;) {
-        const int64_t end = done + chunk_steps(p, done);
-        const int64_t low = l->reverse ? l->steps - end : done;
-        TRY(input_products(calls, p, low, low + end - done));
-        if (l->persistent.steps) {
-            TRY(persistent_forward(calls, p, low, low + end - done));
-            done = end;
-        }
+        const step_run chunk = next_chunk(p, done);
+        const int64_t end = done + chunk.high - chunk.low;
+        TRY(products_ahead(calls, p, chunk));
         for (; done < end; done++) {
             const int64_t t = l->reverse ? l->steps - 1 - done : done;
-            TRY(one_step(calls, p, t, l->offsets[t] - l->offsets[low]));
+            TRY(one_step(calls, p, t, l->offsets[t] - l->offsets[chunk.low]));
         }
     }
-    TRY(store_states(calls, l, p->hy, p->h, l->state_size));
-    return store_states(calls, l, p->cy, p->c, l->hidden_size);
+    return 0;
+}
+
+int run_forward(const device_calls *calls, const stepped_forward *p, int directions)
+{
+    for (int d = 0; d < directions; d++) {
+        const stepped_layer *l = &p[d].layer;
+        void *sorted = l->order && p[d].hx ? p[d].sorted : NULL;
+        TRY(load_states(calls, l, p[d].h, sorted, p[d].hx, l->initial_size));
+        TRY(load_states(calls, l, p[d].c, NULL, p[d].cx, l->hidden_size));
+        if (!l->persistent.steps)
+            TRY(all_steps(calls, &p[d]));
+    }
+    if (p->layer.persistent.steps)
+        TRY(persistent_forward(calls, p, directions));
+    for (int d = 0; d < directions; d++) {
+        const stepped_layer *l = &p[d].layer;
+        TRY(store_states(calls, l, p[d].hy, p[d].h, l->state_size));
+        TRY(store_states(calls, l, p[d].cy, p[d].c, l->hidden_size));
+    }
+    return 0;
 }

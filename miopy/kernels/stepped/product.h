@@ -32,12 +32,21 @@ int store_states(const device_calls *calls, const stepped_layer *l, void *final,
 forward_step forward_step_from(const stepped_forward *p, int64_t row, int64_t ahead);
 backward_step backward_step_from(const stepped_backward *p, int64_t row, int64_t row_before);
 
-/* Where the layer has persistent kernels: put the matrix in their order; run the steps [low, high)
- * in one launch; run all steps of backward. */
-int gather_matrix_of_forward(const device_calls *calls, const stepped_forward *p);
-int persistent_forward(const device_calls *calls, const stepped_forward *p, int64_t low,
-                       int64_t high);
-int persistent_backward(const device_calls *calls, const stepped_backward *p);
+/* Steps that are run together: [low, high). */
+typedef struct {
+    int64_t low, high;
+} step_run;
+
+/* The input products of some steps, into the scratch for them. */
+int products_ahead(const device_calls *calls, const stepped_forward *p, step_run steps);
+
+/* The steps behind the first `done` ones that are a chunk: one, then as many as there is room for
+ * input products. */
+step_run next_chunk(const stepped_forward *p, int64_t done);
+
+/* All steps of all directions, where these have persistent kernels. */
+int persistent_forward(const device_calls *calls, const stepped_forward *p, int directions);
+int persistent_backward(const device_calls *calls, const stepped_backward *p, int directions);
 
 /* The gates [low, high) of the layout whose recurrent products are with h: two runs of them, 0 and
  * 1, before and behind the late one. Either may be empty. */

@@ -86,5 +86,6 @@ typedef struct {
 /* Threads for `elements` of a kernel that strides over what is left; nothing to do for 0. */
 int launch_elements(const device_calls *calls, void *function, int64_t elements, void **arguments);
 int multiply(const device_calls *calls, const product *p);
-int run_forward(const device_calls *calls, const stepped_forward *p);
-int run_backward(const device_calls *calls, const stepped_backward *p);
+/* A layer in one direction, or in both, which differ in nothing but addresses and `reverse`. */
+int run_forward(const device_calls *calls, const stepped_forward *p, int directions);
+int run_backward(const device_calls *calls, const stepped_backward *p, int directions);
