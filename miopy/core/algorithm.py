@@ -27,7 +27,7 @@ LEAST_STEPS = 4  # fewer do not repay reading the matrix into every block
 # Of a persistent kernel, which is compiled for them: see kernels/persistent/matrix.h.
 THREADS, LANES = 256, 32
 WARPS = THREADS // LANES
-TILE_COLUMNS, TILE_DEPTH_NBYTES = 16, 64
+TILE_COLUMNS, TILE_DEPTH_NBYTES = 32, 32
 TILE_NBYTES = TILE_COLUMNS * TILE_DEPTH_NBYTES
 INPUT_GAP = 8  # elements between rows of inputs, for the matrix instruction
 
@@ -62,7 +62,7 @@ class Products:
 
 BY_INSTRUCTION = Products(True, 22, 8)
 # Compilers may keep both elements of a 16-bit pair unpacked.
-BY_NUMBER = {"float32": Products(False, 16, 4)} | dict.fromkeys(
+BY_NUMBER = {"float32": Products(False, 18, 4)} | dict.fromkeys(
     ("float16", "bfloat16"), Products(False, 8, 4)
 )
 

@@ -1,24 +1,24 @@
 /* matrix.h: a matrix that stays with a block, in registers and shared memory, and its products with
  * a few rows: sums (rows, N) = inputs (rows, K) times matrix (K, N).
  *
- * The matrix is cut into tiles of 16 columns and DEPTH of K, padded with zeros, and each warp has
+ * The matrix is cut into tiles of 32 columns and DEPTH of K, padded with zeros, and each warp has
  * `tiles_per_warp` of them, in the order of columns, then of K: the first RESIDENT in registers,
  * the others in shared memory. Columns whose tiles several warps have are summed by whoever reads
  * them: each of these warps has a slot of sums to itself, and slots that none writes stay zero.
  *
- * A lane of a warp has 4 words of each half of a tile's depth. Word i of a half is of column
+ * A lane of a warp has 4 words of each half of a tile's columns. Word i of a half is of column
  * lane / 4 + 8 * (i % 2), and of the k numbered lane % 4 + 4 * (i / 2) if a word holds one, or of
  * the two from twice that on: what the matrix instruction wants. Without it, a lane multiplies what
- * it has with all rows, and four neighbours add up.
+ * it has with all rows, and four neighbours add up. Both halves take what is read of the inputs.
  *
  * The compiling side defines RESIDENT, and ROWS, how many there are at most: 8 for that
  * instruction, else at least 4. */
 #include "../step.h"
 #include "block.h"
 
-#define COLUMNS 16
+#define COLUMNS 32
 #define PACKED (STORAGE == F32 ? 1 : 2) /* elements in a word */
-#define DEPTH (16 * PACKED)
+#define DEPTH (8 * PACKED)
 
 /* What a lane has of half a tile; in memory, those of all lanes are one behind the other. */
 typedef struct __align__(16) {
@@ -41,14 +41,14 @@ INLINE uint32_t bits_of_element(const block_matrix *m, int k, int n)
 #endif
 }
 
-/* The first k of word i of a half, within it. */
+/* The first k of word i of a half, within the tile. */
 INLINE int depth_of_word(int lane, int i) { return (lane % 4 + i / 2 * 4) * PACKED; }
 
 /* What a lane has of a half of the caller's matrix. */
 INLINE words gather_words(const block_matrix *m, int half, int lane)
 {
-    const int tile = half / 2, first_k = tile % m->depth_tiles * DEPTH + half % 2 * (DEPTH / 2);
-    const int first_n = tile / m->depth_tiles * COLUMNS;
+    const int tile = half / 2, first_k = tile % m->depth_tiles * DEPTH;
+    const int first_n = tile / m->depth_tiles * COLUMNS + half % 2 * (COLUMNS / 2);
     words gathered;
 #pragma unroll
     for (int i = 0; i < 4; i++) {
@@ -93,9 +93,9 @@ INLINE void put_input(input *inputs, const block_matrix *m, int row, int k, stor
     inputs[row * INPUTS_OF_ROW(m->depth_tiles) + k] = value;
 }
 
-/* Sums of a tile's columns lane / 4 and 8 more, each with two rows, in two parts. */
+/* Of each half of a tile's columns: sums of columns lane / 4 and 8 more, each with two rows. */
 typedef struct {
-    float part[2][4];
+    float half[2][4];
 } accumulator;
 
 INLINE void multiply_tile(accumulator *sum, const fragment *of, const input *inputs,
@@ -106,7 +106,7 @@ INLINE void multiply_tile(accumulator *sum, const fragment *of, const input *inp
     const uint32_t *word = (const uint32_t *)own + lane % 4;
 #pragma unroll
     for (int half = 0; half < 2; half++)
-        multiply_matrices(sum->part[half], of->half[half].word, word[8 * half], word[8 * half + 4]);
+        multiply_matrices(sum->half[half], of->half[half].word, word[0], word[4]);
 }
 
 /* sums[row][n] for row < rows and n < N. */
@@ -115,10 +115,11 @@ INLINE void store_sums(const accumulator *sum, real *sums, const block_matrix *m
 {
     const int lane = threadIdx.x % LANES;
 #pragma unroll
-    for (int i = 0; i < 4; i++) {
-        const int n = first_n + lane / 4 + i / 2 * 8, row = lane % 4 * 2 + i % 2;
+    for (int i = 0; i < 8; i++) {
+        const int n = first_n + i / 4 * (COLUMNS / 2) + lane / 4 + i % 4 / 2 * 8;
+        const int row = lane % 4 * 2 + i % 2;
         if (n < m->N && row < rows)
-            sums[row * m->N + n] = sum->part[0][i] + sum->part[1][i];
+            sums[row * m->N + n] = sum->half[i / 4][i % 4];
     }
 }
 #else
@@ -133,9 +134,9 @@ INLINE void put_input(input *inputs, const block_matrix *m, int row, int k, stor
     inputs[k * ROWS + row] = to_real(value);
 }
 
-/* What a lane has of the sums of its two columns. */
+/* Of each half of a tile's columns: what a lane has of the sums of its two columns. */
 typedef struct {
-    real part[2][ROWS];
+    real half[2][2][ROWS];
 } accumulator;
 
 typedef struct __align__(PACKED *ROWS > 2 ? 16 : PACKED * ROWS * 4) {
@@ -158,19 +159,20 @@ INLINE void multiply_tile(accumulator *sum, const fragment *of, const input *inp
 {
     const int lane = threadIdx.x % LANES;
 #pragma unroll
-    for (int i = 0; i < 8; i += 2) {
-        const uint32_t *word = of->half[i / 4].word + i % 4;
-        const int k = depth_tile * DEPTH + i / 4 * (DEPTH / 2) + depth_of_word(lane, i % 4);
+    for (int i = 0; i < 4; i += 2) {
+        const int k = depth_tile * DEPTH + depth_of_word(lane, i);
         const word_inputs values = *(const word_inputs *)(inputs + k * ROWS);
 #pragma unroll
-        for (int column = 0; column < 2; column++)
+        for (int column = 0; column < 4; column++) {
+            const uint32_t word = of->half[column / 2].word[i + column % 2];
 #pragma unroll
             for (int j = 0; j < PACKED; j++) {
-                const real element = element_of_word(word[column], j);
+                const real element = element_of_word(word, j);
 #pragma unroll
                 for (int row = 0; row < ROWS; row++)
-                    sum->part[column][row] += element * values.of[j][row];
+                    sum->half[column / 2][column % 2][row] += element * values.of[j][row];
             }
+        }
     }
 }
 
@@ -179,11 +181,11 @@ INLINE void store_sums(const accumulator *sum, real *sums, const block_matrix *m
 {
     const int lane = threadIdx.x % LANES;
 #pragma unroll
-    for (int column = 0; column < 2; column++) {
-        const int n = first_n + lane / 4 + column * 8;
+    for (int column = 0; column < 4; column++) {
+        const int n = first_n + column / 2 * (COLUMNS / 2) + lane / 4 + column % 2 * 8;
 #pragma unroll
         for (int row = 0; row < ROWS; row++) {
-            const real total = sum_of_four_lanes(sum->part[column][row]);
+            const real total = sum_of_four_lanes(sum->half[column / 2][column % 2][row]);
             if (row % 4 == lane % 4 && n < m->N && row < rows)
                 sums[row * m->N + n] = total;
         }
