@@ -1,187 +1,178 @@
-"""Time miopy against torch on the CPU, shape by shape, and write a table, JSON and a plot.
+"""Time miopy against torch, oneDNN and ONNX Runtime on the CPU, shape by shape.
 
-    python tools/bench.py                      all shapes, all modes
-    python tools/bench.py --only H512 --budget 3
-    python tools/bench.py --output benchmarks/results/mine
-    python tools/bench.py --abi              what calls from C cost beside the work
-    python tools/bench.py --gemm             the matrix product alone, against NumPy's OpenBLAS
+    python tools/bench.py                        all rows and the scaling plots, in some 10 minutes
+    python tools/bench.py --quick                a minute's worth
+    python tools/bench.py --output PATH          also write PATH.json, PATH.md and plots
+    python tools/bench.py --output PATH --append --seconds 60
+                                                 go on with a record for a minute
+    python tools/bench.py --only "lstm H512" --passes inference --budget 5
+    python tools/bench.py --alone --quick        whether sides that take turns disturb each other
+    python tools/bench.py --abi                  what calls from C cost beside the work
+    python tools/bench.py --gemm                 the matrix product, against NumPy's OpenBLAS
 
-Both sides of a row run in one process, in turn (A B A B ...), so that a slow phase of the machine
-hits them alike; the figures are medians. A row is timed only if the results of both sides agree.
+All sides of a row run in one process, in turn, with the same number of threads (MIOPY_NUM_THREADS,
+else all cores); nobody's turn begins before the threads of the others sleep. The figures are
+medians. A row is timed only if the results of all sides agree.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import os
-import platform
-import statistics
 import sys
 import time
-from collections.abc import Callable
-from datetime import date
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import bench_abi
-from bench_jobs import SHAPES, Miopy, Network, Shape, Torch, disagreement
-from rich.console import Console
-from rich.progress import Progress
-from rich.table import Table
+import bench_report
+import bench_sides
+from bench_jobs import Network, disagreement, matrices_apart
+from bench_machine import machine, share_threads
+from bench_record import Record
+from bench_shapes import FORWARD, INFERENCE, QUICK, SCALING, SCALING_MODES, SHAPES, STEP, Shape
+from bench_sides import OURS, SIDES
+from bench_timing import figures, interleaved
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from miopy import miopen as mi
 
 AGREE = 1e-4  # float32 over up to 200 steps; a wrong result is off by far more
+SUITES = {"all": (*SHAPES, *SCALING), "rows": SHAPES, "scaling": SCALING, "quick": QUICK}
+PASSES = {"inference": INFERENCE, "forward": FORWARD, "step": STEP}
+Work = tuple[Shape, str]
 
 
-def interleaved(jobs: list[Callable[[], object]], budget: float) -> list[list[float]]:
-    """Milliseconds of every call; the jobs take turns until the budget of seconds is spent."""
-    times: list[list[float]] = [[] for _ in jobs]
-    for job in jobs:
-        job()
-    end = time.perf_counter() + budget
-    while time.perf_counter() < end or len(times[0]) < 3:
-        for job, mine in zip(jobs, times, strict=True):
-            start = time.perf_counter()
-            job()
-            mine.append((time.perf_counter() - start) * 1e3)
-            time.sleep(0.002)  # lets the other side's idle threads go to sleep
-    return times
-
-
-def time_shape(shape: Shape, budget: float, advance: Callable[[], None]) -> list[dict]:
-    """One record per mode; raises where the two sides disagree."""
+def time_shape(
+    shape: Shape, modes: list[str], sides: list[str], budget: float
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The figures of each mode; raises where sides disagree."""
     network = Network(shape, mi.miopenCreate())
     data = network.draw()
-    ours, theirs = Miopy(network, data), Torch(network, data)
-    difference = disagreement(ours.results(), theirs.results())
-    if not difference < AGREE:
-        raise SystemExit(f"{shape.name}: results differ by {difference:.1e}, nothing is timed")
-    records = []
-    for mode in shape.modes:
-        mine, peer = interleaved([ours.job(mode), theirs.job(mode)], budget)
-        medians = statistics.median(mine), statistics.median(peer)
-        records.append(
-            {
-                "shape": shape.name,
-                "mode": mode,
-                "miopy_ms": medians[0],
-                "torch_ms": medians[1],
-                "ratio": medians[0] / medians[1],
-                "gflops": shape.flops(mode) / medians[0] / 1e6,
-                "runs": len(mine),
-            }
-        )
-        advance()
-    return records
+    made = {side: bench_sides.make(side, network, data) for side in sides}
+    for mode in modes:
+        jobs = {side: job for side, each in made.items() if (job := each.job(mode))}
+        differences = {}
+        if OURS in made:
+            for side in jobs.keys() - {OURS}:
+                differences[side] = difference(network, made[OURS], made[side], mode)
+        for side, apart in differences.items():
+            if not apart < AGREE:
+                where = f"{shape.name}, {mode}: {SIDES[side].title}'s results"
+                raise SystemExit(f"{where} differ by {apart:.1e}, nothing is timed")
+        times = interleaved(jobs, budget) if jobs else {}
+        yield mode, figures(times) | {"difference": differences}
 
 
-def machine() -> dict[str, object]:
-    """What the figures were measured on."""
-    import numpy
-    import torch
-
-    name = platform.processor() or platform.machine()
-    cpuinfo = Path("/proc/cpuinfo")
-    if cpuinfo.exists():
-        models = [line for line in cpuinfo.read_text().splitlines() if "model name" in line]
-        name = models[0].partition(":")[2].strip() if models else name
-    return {
-        "cpu": name,
-        "threads": torch.get_num_threads(),
-        "date": date.today().isoformat(),
-        "python": platform.python_version(),
-        "numpy": numpy.__version__,
-        "torch": torch.__version__,
-    }
+def difference(network: Network, ours: Any, theirs: Any, mode: str) -> float:
+    """Relative to the size of the results of a pass."""
+    mine = ours.results(mode)
+    apart = disagreement(mine, theirs.results(mode))
+    if mode != STEP:
+        return apart
+    return max(apart, matrices_apart(network.arrays(mine["dw"], "torch"), theirs.matrices()))
 
 
-def print_table(records: list[dict], about: dict[str, object]) -> None:
-    title = f"{about['cpu']}, {about['threads']} threads, torch {about['torch']}, float32, medians"
-    table = Table("shape", "mode", title=title)
-    for heading in ("miopy ms", "torch ms", "miopy / torch", "GFLOP/s"):
-        table.add_column(heading, justify="right")
-    for row in records:
-        ratio = f"{row['ratio']:.2f}"
-        table.add_row(
-            row["shape"],
-            row["mode"],
-            f"{row['miopy_ms']:.3g}",
-            f"{row['torch_ms']:.3g}",
-            f"[bold red]{ratio}[/]" if row["ratio"] > 1 else ratio,
-            f"{row['gflops']:.0f}",
-        )
-    mean = statistics.geometric_mean(row["ratio"] for row in records)
-    worst = max(row["ratio"] for row in records)
-    table.caption = f"miopy / torch: geometric mean {mean:.2f}, worst {worst:.2f}"
-    Console().print(table)
+def run(record: Record, work: list[Work], options: argparse.Namespace) -> None:
+    """Add the rows to the record, and write it after each."""
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
+    end = time.perf_counter() + options.seconds
+    # A thread that draws the bar would take a core from those that are timed.
+    with Progress(*columns, TimeRemainingColumn(), auto_refresh=False, transient=True) as progress:
+        bar = progress.add_task("", total=len(work))
+        for shape in dict.fromkeys(shape for shape, _ in work):
+            if time.perf_counter() > end:
+                break
+            progress.update(bar, description=shape.name, refresh=True)
+            modes = [mode for each, mode in work if each == shape]
+            for mode, found in time_shape(shape, modes, options.sides, options.budget):
+                record.add(shape, mode, found)
+                progress.update(bar, advance=1, refresh=True)
+                if options.output:
+                    record.write(options.output.with_suffix(".json"))
+                if time.perf_counter() > end:
+                    break
 
 
-def plot(records: list[dict], about: dict[str, object], path: Path) -> None:
-    """Speed-up over torch per shape, one bar per mode."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    shapes = list(dict.fromkeys(row["shape"] for row in records))
-    modes = list(dict.fromkeys(row["mode"] for row in records))
-    figure, axes = pyplot.subplots(figsize=(8, 1.2 + 0.42 * len(shapes)), layout="constrained")
-    height = 0.8 / len(modes)
-    for i, mode in enumerate(modes):
-        rows = [row for row in records if row["mode"] == mode]
-        places = [shapes.index(row["shape"]) + (i - (len(modes) - 1) / 2) * height for row in rows]
-        axes.barh(places, [1 / row["ratio"] - 1 for row in rows], height, left=1, label=mode)
-    axes.axvline(1, color="black", linewidth=1)
-    axes.set_yticks(range(len(shapes)), shapes)
-    axes.invert_yaxis()
-    axes.set_xscale("log", base=2)
-    axes.xaxis.set_major_formatter("{x:g}")
-    axes.set_xlabel("speed-up over torch (1: equal)")
-    axes.set_title(f"{about['cpu']}, {about['threads']} threads, {about['date']}")
-    axes.legend()
-    figure.savefig(path, dpi=120)
+def select(parser: argparse.ArgumentParser, options: argparse.Namespace) -> list[Work]:
+    """What is to be timed, of the suite."""
+    shapes, suite = [], SUITES[options.suite]
+    for text in options.only:
+        found = [shape for shape in suite if shape.name == text]
+        found = found or [shape for shape in suite if text in shape.name]
+        if not found:
+            names = ", ".join(shape.name for shape in suite)
+            parser.error(f"--only {text!r} matches none of: {names}")
+        shapes += found
+    modes = [PASSES[name] for name in options.passes]
+    return [
+        (shape, mode)
+        for shape in dict.fromkeys(shapes)
+        for mode in (SCALING_MODES if shape in SCALING else shape.modes)
+        if mode in modes
+    ]
 
 
-def main(argv: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--only", default="", help="only shapes whose name contains this")
-    per_row = "seconds per row (default 2); of --gemm milliseconds per product"
-    parser.add_argument("--budget", type=float, default=2.0, help=per_row)
-    parser.add_argument("--output", type=Path, help="write PATH.json and PATH.png or .md")
+def parse(argv: list[str] | None) -> tuple[argparse.ArgumentParser, argparse.Namespace]:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--suite", choices=SUITES, default="all", help="which shapes")
+    parser.add_argument("--quick", dest="suite", action="store_const", const="quick")
+    parser.add_argument("--only", nargs="+", default=[""], help="shapes whose name contains these")
+    passes = {"nargs": "+", "choices": PASSES, "default": list(PASSES)}
+    parser.add_argument("--passes", **passes, help="of these")
+    parser.add_argument("--sides", nargs="+", choices=SIDES, help="instead of all but unrolled")
+    per_row = "seconds per row (2; --quick: 0.5); of --gemm milliseconds per product"
+    parser.add_argument("--budget", type=float, help=per_row)
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="then begin no row")
+    parser.add_argument("--output", type=Path, help="write PATH.json, PATH.md and plots")
+    parser.add_argument("--append", action="store_true", help="add what the record lacks")
+    parser.add_argument("--alone", action="store_true", help="instead: sides alone and in turn")
     parser.add_argument("--abi", action="store_true", help="instead: what calls from C cost")
     parser.add_argument("--gemm", action="store_true", help="instead: products against OpenBLAS")
     options = parser.parse_args(argv)
+    options.budget = options.budget or (0.5 if options.suite == "quick" else 2.0)
+    for side in options.sides or []:
+        if not bench_sides.is_installed(side):
+            parser.error(f"--sides {side}: {SIDES[side].package} is not installed")
+    options.sides = options.sides or bench_sides.defaults()
+    if options.append and not options.output:
+        parser.error("--append needs --output")
+    return parser, options
+
+
+def open_record(parser: argparse.ArgumentParser, options: argparse.Namespace) -> Record:
+    about = machine(bench_sides.packages(options.sides))
+    path = options.output and options.output.with_suffix(".json")
+    if not (options.append and path.exists()):
+        if path:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        return Record(about)
+    record = Record.read(path)
+    if other := record.differs(about):
+        parser.error(f"--append: {path} was measured with {other}")
+    return record
+
+
+def main(argv: list[str] | None = None) -> int:
+    parser, options = parse(argv)
     if options.abi:
         return bench_abi.main()
     if options.gemm:
         import bench_gemm
 
-        about = machine()
-        del about["torch"]
-        return bench_gemm.main(about, options.budget / 1000, options.output)
-    import torch
-
-    os.environ["MIOPY_BACKEND"] = "host"
-    threads = int(os.environ.get("MIOPY_NUM_THREADS") or len(os.sched_getaffinity(0)))
-    torch.set_num_threads(threads)
-    shapes = [shape for shape in SHAPES if options.only in shape.name]
-    if not shapes:
-        names = ", ".join(shape.name for shape in SHAPES)
-        parser.error(f"--only {options.only!r} matches none of: {names}")
-    records: list[dict] = []
-    with Progress(transient=True) as progress:
-        bar = progress.add_task("timing", total=sum(len(shape.modes) for shape in shapes))
-        for shape in shapes:
-            progress.update(bar, description=shape.name)
-            records += time_shape(shape, options.budget, lambda: progress.advance(bar))
-    about = machine()
-    print_table(records, about)
+        return bench_gemm.main(machine(["numpy"]), options.budget / 1000, options.output)
+    share_threads()
+    work = select(parser, options)
+    record = open_record(parser, options)
+    run(record, [each for each in work if (each[0].name, each[1]) not in record.rows], options)
+    bench_report.print_table(record)
+    missing = [each for each in work if (each[0].name, each[1]) not in record.rows]
+    if missing:
+        print(f"{len(missing)} rows are left; the same command with --append goes on")
     if options.output:
-        options.output.parent.mkdir(parents=True, exist_ok=True)
-        record = json.dumps({"machine": about, "rows": records}, indent=1)
-        options.output.with_suffix(".json").write_text(record + "\n")
-        plot(records, about, options.output.with_suffix(".png"))
+        bench_report.write_markdown(record, options.output.with_suffix(".md"))
     return 0
 
 

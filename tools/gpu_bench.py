@@ -13,7 +13,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from bench_jobs import MODES, Miopy, Network, Shape, Torch, disagreement
+from bench_jobs import Miopy, Network, disagreement
+from bench_shapes import MODES, Shape
 from gpu_jobs import Core, from_bfloat16
 from gpu_places import Job, Place, medians, place
 
@@ -93,9 +94,11 @@ def time_shape(where: Place, shape: Shape, dtype: str) -> Iterator[dict[str, Any
     ours, theirs = kind(network, data, where.arrays), peer(where, network, data, dtype)
     common: dict[str, Any] = {"shape": shape.name, "dtype": dtype}
     if theirs is not None:
-        mine = [where.to_host(each) for each in ours.results()]
-        mine = [from_bfloat16(a) if dtype == "bfloat16" else a.astype(np.float32) for a in mine]
-        common["difference"] = difference = disagreement(tuple(mine), theirs.results())
+        results = ours.results()
+        mine = {name: where.to_host(results[name]) for name in ("y", "dx")}
+        as_float32 = from_bfloat16 if dtype == "bfloat16" else np.float32
+        mine = {name: as_float32(array) for name, array in mine.items()}
+        common["difference"] = difference = disagreement(mine, theirs.results())
         if not difference < AGREE[dtype]:
             name = f"{shape.name} {dtype}"
             detail = f"differs from torch by {difference:.1e}, nothing is timed"
@@ -130,7 +133,7 @@ def stepwise(job: Job) -> Job:
 
 
 def time_mode(
-    where: Place, ours: Miopy, theirs: Torch | None, mode: str, is_persistent: bool
+    where: Place, ours: Miopy, theirs: Any, mode: str, is_persistent: bool
 ) -> tuple[dict[str, float], int, list[str]]:
     notes: list[str] = []
     jobs: dict[str, Job] = {"miopy": ours.job(mode)}
@@ -144,7 +147,7 @@ def time_mode(
         jobs["torch"] = theirs.job(mode)
         if not where.is_emulated:
             try:
-                jobs["torch graph"] = torch_graph(theirs.torch, jobs["torch"])
+                jobs["torch graph"] = torch_graph(jobs["torch"])
             except RuntimeError as error:  # what cannot be captured is timed as it is
                 notes.append(f"torch graph: {str(error).splitlines()[0]}")
                 where.synchronize()
@@ -158,12 +161,14 @@ def ratio(times: dict[str, float]) -> float | None:
     return min(best["miopy"]) / min(best["torch"]) if best["torch"] else None
 
 
-def peer(where: Place, network: Network, data: dict[str, np.ndarray], dtype: str) -> Torch | None:
+def peer(where: Place, network: Network, data: dict[str, np.ndarray], dtype: str) -> Any:
     """torch's side, in its fastest mode for the type; None without torch."""
     try:
         import torch
     except ImportError:
         return None
+    from bench_torch import Torch
+
     if where.is_emulated:
         torch.set_num_threads(1)
         return Torch(network, data, dtype="float32" if dtype == "tf32" else dtype)
@@ -175,7 +180,9 @@ def peer(where: Place, network: Network, data: dict[str, np.ndarray], dtype: str
     return theirs
 
 
-def torch_graph(torch: Any, job: Job) -> Job:
+def torch_graph(job: Job) -> Job:
+    import torch
+
     side = torch.cuda.Stream()
     side.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(side):

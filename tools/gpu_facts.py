@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from bench_jobs import CELLS, Miopy, Network, Shape
+from bench_jobs import CELLS, Miopy, Network
+from bench_shapes import Shape
 from gpu_places import Cuda, Place, place
 
 import miopy

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from bench_jobs import Miopy, Network, Shape
+from bench_jobs import Miopy, Network
+from bench_shapes import Shape
 from gpu_places import Place, place
 
 REPEATS = 50

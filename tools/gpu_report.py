@@ -6,7 +6,7 @@ import statistics
 from pathlib import Path
 from typing import Any
 
-from bench_jobs import MODES
+from bench_shapes import MODES
 
 EMULATED = "EMULATED on a CPU: shows that the checks run, and nothing about any GPU"
 CONTENDERS = ("miopy", "miopy graph", "stepwise", "stepwise graph", "torch", "torch graph")

@@ -24,5 +24,5 @@ if not any(d.name == onednn_library.PACKAGE for d in metadata.distributions()):
 
 @pytest.fixture(scope="session")
 def library() -> onednn_library.Library:
-    """The real oneDNN."""
-    return onednn_library.Library()
+    """The real oneDNN. Threads that wait for each other would be slow where tests share cores."""
+    return onednn_library.Library(threads=1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import bench
+import bench_machine
 import onednn_library
 import pytest
 import tolerance
@@ -70,7 +70,7 @@ class Errors:
         if set(self.found) != set(rows()):
             return
         version = onednn_library.version()
-        lines = [TEXT.format(cpu=bench.machine()["cpu"], version=version)]
+        lines = [TEXT.format(cpu=bench_machine.cpu(), version=version)]
         for dtype in DTYPES:
             lines += [f"## {dtype}", "", "| cell | direction | " + " | ".join(PASSES) + " |"]
             lines.append("|---|---|" + "---|" * len(PASSES))

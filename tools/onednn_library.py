@@ -1,6 +1,6 @@
 """The real oneDNN library, with its functions called as miopy's are from Python.
 
-    library = Library()
+    library = Library(threads=1)
     engine = library.dnnl_engine_create(CPU, 0)
 
 A function keeps its name and its parameters; objects that it creates are returned, and failures
@@ -57,10 +57,9 @@ class Execution(ctypes.Structure):
 class Library:
     """Every `dnnl_...` attribute is the function of that name."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, threads: int) -> None:
         self._library = ctypes.CDLL(path())
-        # Threads that wait for each other take a hundred times as long on a busy machine.
-        self._library.omp_set_num_threads(1)
+        self._library.omp_set_num_threads(threads)
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         if not name.startswith("dnnl_"):
@@ -83,6 +82,21 @@ class Library:
             return None
 
         return call
+
+    def execution(
+        self, primitive: Object, stream: Object, pairs: Sequence[Any]
+    ) -> Callable[[], None]:
+        """Executes a primitive with (index, memory) pairs, converted beforehand, and waits."""
+        execute, wait = self._library.dnnl_primitive_execute, self._library.dnnl_stream_wait
+        passed = [as_passed(each) for each in (primitive, stream, len(pairs), pairs)]
+        kept = primitive, stream, pairs
+
+        def run() -> None:
+            for function, arguments in ((execute, passed), (wait, passed[1:2])):
+                if status := function(*arguments):
+                    raise OneDNNError(f"{function.__name__} of {kept[0]}", status)
+
+        return run
 
 
 def destroyed_as(kind: str) -> str:

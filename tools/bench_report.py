@@ -1,0 +1,80 @@
+"""The table of a record, for terminals and as Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from bench_record import Record, Row, best_peer, ratio, summary
+from bench_sides import TITLES
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+LEAST_WIDTH = 100  # of a table, so that names of shapes are not cut
+TEXT = """\
+# miopy and its peers on the CPU
+
+Written by `python tools/bench.py --output`: medians in milliseconds, float32, all sides with as
+many threads and in turn, their results compared before. The ratio is miopy's time to the best
+peer's (bold): below 1 miopy is faster. oneDNN, torch.compile and ONNX Runtime have their weights
+packed beforehand; miopy packs in every call, as MIOpen's API has it.
+"""
+
+
+def headings(record: Record) -> list[str]:
+    sides = [TITLES[side] for side in record.sides()]
+    return ["shape", "pass", *(f"{title} ms" for title in sides), "ratio"]
+
+
+def cells(record: Record, row: Row, bold: str) -> list[str]:
+    """The entries of a row; `bold` is a template for the best peer's."""
+    best, figures = best_peer(row), []
+    for side in record.sides():
+        text = f"{row['ms'][side]:.3g}" if side in row["ms"] else "-"
+        figures.append(bold.format(text) if side == best else text)
+    found = ratio(row)
+    return [row["name"], row["mode"], *figures, "-" if found is None else f"{found:.2f}"]
+
+
+def title(record: Record) -> str:
+    machine = dict(record.machine)
+    threads = machine.pop("threads")
+    start = f"{machine.pop('cpu')}, {threads} threads, {machine.pop('date')}"
+    return ", ".join([start, *(f"{name} {version}" for name, version in machine.items())])
+
+
+def print_table(record: Record) -> None:
+    """A section per pass."""
+    rows, names = record.table_rows(), headings(record)
+    table = Table(title=title(record), box=box.SIMPLE_HEAD, pad_edge=False)
+    for name in names[:1] + names[2:]:
+        is_figure = name != names[0]
+        heading = name.replace(" ", "\n") if is_figure else name
+        table.add_column(heading, justify="right" if is_figure else "left", no_wrap=True)
+    for mode in dict.fromkeys(row["mode"] for row in rows):
+        table.add_section()
+        table.add_row(f"[italic]{mode}[/]")
+        for row in rows:
+            if row["mode"] == mode:
+                name, _, *entries, last = cells(record, row, "[bold]{}[/]")
+                is_slower = (ratio(row) or 0) > 1
+                table.add_row(name, *entries, f"[bold red]{last}[/]" if is_slower else last)
+    console = Console()
+    console.width = max(console.width, LEAST_WIDTH)
+    if rows:
+        console.print(table)
+    for line in summary(rows):
+        console.print(line, highlight=False)
+
+
+def write_markdown(record: Record, path: Path) -> None:
+    names = headings(record)
+    lines = [TEXT, f"{title(record)}.", "", *(f"- {line}" for line in summary(record.table_rows()))]
+    lines += ["", markdown(names), "|---|---|" + "--:|" * (len(names) - 2)]
+    lines += [markdown(cells(record, row, "**{}**")) for row in record.table_rows()]
+    path.write_text("\n".join([*lines, ""]))
+
+
+def markdown(entries: Sequence[str]) -> str:
+    return f"| {' | '.join(entries)} |"

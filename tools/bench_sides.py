@@ -1,0 +1,57 @@
+"""The sides of a benchmark by name: miopy and its peers, of which any may not be installed."""
+
+from __future__ import annotations
+
+from importlib import import_module, metadata
+from typing import Any, NamedTuple
+
+import numpy as np
+from bench_jobs import Network
+
+OURS = "miopy"
+
+
+class Side(NamedTuple):
+    """title is what tables say, and package the distribution that has to be installed."""
+
+    title: str
+    package: str
+    module: str
+    name: str
+    is_default: bool = True
+
+
+SIDES = {
+    OURS: Side("miopy", "miopy", "bench_jobs", "Miopy"),
+    "torch": Side("torch", "torch", "bench_torch", "Torch"),
+    "compiled": Side("torch.compile", "torch", "bench_torch", "CompiledTorch"),
+    "unrolled": Side("torch.compile unrolled", "torch", "bench_torch", "UnrolledTorch", False),
+    "onednn": Side("oneDNN", "onednn-cpu-gomp", "bench_onednn", "OneDNN"),
+    "onnxruntime": Side("ONNX Runtime", "onnxruntime", "bench_onnx", "OnnxRuntime"),
+}
+TITLES = {name: side.title for name, side in SIDES.items()}
+
+
+def is_installed(name: str) -> bool:
+    package = SIDES[name].package
+    return name == OURS or any(each.name == package for each in metadata.distributions())
+
+
+def defaults() -> list[str]:
+    """Those that are timed where nobody asks for others."""
+    return [name for name, side in SIDES.items() if side.is_default and is_installed(name)]
+
+
+def packages(names: list[str]) -> list[str]:
+    """The distributions whose versions belong to a record."""
+    return list(dict.fromkeys(["numpy", *(SIDES[name].package for name in names if name != OURS)]))
+
+
+def make(name: str, network: Network, data: dict[str, np.ndarray]) -> Any:
+    """A network on one side. It has `job(mode)`, None for a pass that this side has not.
+
+    `results(mode)` runs the pass and returns y, and after a training step dx; `matrices()` then are
+    the gradients of all matrices by torch's names.
+    """
+    side = SIDES[name]
+    return getattr(import_module(side.module), side.name)(network, data)
