@@ -20,57 +20,23 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import bench_abi
+import bench_alone
+import bench_limits
 import bench_report
 import bench_sides
-from bench_jobs import Network, disagreement, matrices_apart
 from bench_machine import machine, share_threads
 from bench_record import Record
+from bench_rows import time_shape
 from bench_shapes import FORWARD, INFERENCE, QUICK, SCALING, SCALING_MODES, SHAPES, STEP, Shape
-from bench_sides import OURS, SIDES
-from bench_timing import figures, interleaved
+from bench_sides import SIDES
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from miopy import miopen as mi
-
-AGREE = 1e-4  # float32 over up to 200 steps; a wrong result is off by far more
 SUITES = {"all": (*SHAPES, *SCALING), "rows": SHAPES, "scaling": SCALING, "quick": QUICK}
 PASSES = {"inference": INFERENCE, "forward": FORWARD, "step": STEP}
 Work = tuple[Shape, str]
-
-
-def time_shape(
-    shape: Shape, modes: list[str], sides: list[str], budget: float
-) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The figures of each mode; raises where sides disagree."""
-    network = Network(shape, mi.miopenCreate())
-    data = network.draw()
-    made = {side: bench_sides.make(side, network, data) for side in sides}
-    for mode in modes:
-        jobs = {side: job for side, each in made.items() if (job := each.job(mode))}
-        differences = {}
-        if OURS in made:
-            for side in jobs.keys() - {OURS}:
-                differences[side] = difference(network, made[OURS], made[side], mode)
-        for side, apart in differences.items():
-            if not apart < AGREE:
-                where = f"{shape.name}, {mode}: {SIDES[side].title}'s results"
-                raise SystemExit(f"{where} differ by {apart:.1e}, nothing is timed")
-        times = interleaved(jobs, budget) if jobs else {}
-        yield mode, figures(times) | {"difference": differences}
-
-
-def difference(network: Network, ours: Any, theirs: Any, mode: str) -> float:
-    """Relative to the size of the results of a pass."""
-    mine = ours.results(mode)
-    apart = disagreement(mine, theirs.results(mode))
-    if mode != STEP:
-        return apart
-    return max(apart, matrices_apart(network.arrays(mine["dw"], "torch"), theirs.matrices()))
 
 
 def run(record: Record, work: list[Work], options: argparse.Namespace) -> None:
@@ -165,7 +131,10 @@ def main(argv: list[str] | None = None) -> int:
         return bench_gemm.main(machine(["numpy"]), options.budget / 1000, options.output)
     share_threads()
     work = select(parser, options)
+    if options.alone:
+        return bench_alone.main(work, options.sides, options.budget)
     record = open_record(parser, options)
+    record.limits = bench_limits.best(record.limits, bench_limits.measure())
     run(record, [each for each in work if (each[0].name, each[1]) not in record.rows], options)
     bench_report.print_table(record)
     missing = [each for each in work if (each[0].name, each[1]) not in record.rows]

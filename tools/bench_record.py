@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import statistics
-from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from bench_shapes import MODES, SCALING, Shape
-from bench_sides import OURS
+from bench_limits import least_ms
+from bench_shapes import INFERENCE, MODES, SCALING, TINY, Shape
+from bench_sides import OURS, TITLES
 
 Row = dict[str, Any]
+MOST_CALL_US = 15  # of a forward pass that has next to no work
 VARYING = ("date",)  # what may differ between the runs of one record
 
 
@@ -51,10 +52,16 @@ class Record:
         return ", ".join(f"{name} {old}, now {new}" for name, old, new in pairs if old != new)
 
     def table_rows(self) -> list[Row]:
-        """In the order of passes, without those that only scaling plots show."""
-        scaling = {shape.name for shape in SCALING}
-        rows = [row for row in self.rows.values() if row["name"] not in scaling]
+        """In the order of passes, without the call and what only scaling plots show."""
+        others = {TINY.name, *(shape.name for shape in SCALING)}
+        rows = [row for row in self.rows.values() if row["name"] not in others]
         return sorted(rows, key=lambda row: MODES.index(row["mode"]))
+
+    def of_limit(self, row: Row) -> float | None:
+        """The time that the machine needs at least, over ours."""
+        if not self.limits or OURS not in row["ms"]:
+            return None
+        return least_ms(self.limits, Shape(**row["shape"]), row["mode"]) / row["ms"][OURS]
 
     def sides(self) -> list[str]:
         return list(dict.fromkeys(side for row in self.rows.values() for side in row["ms"]))
@@ -72,15 +79,22 @@ def ratio(row: Row) -> float | None:
     return row["ms"][OURS] / row["ms"][peer] if peer and OURS in row["ms"] else None
 
 
-def summary(rows: Iterable[Row]) -> list[str]:
-    """A line per pass: geometric mean of ratios and the worst one."""
-    rows, lines = list(rows), []
+def summary(record: Record) -> list[str]:
+    """A line per pass: geometric means and the worst ratio; and what a call costs."""
+    lines = []
     for mode in MODES:
-        found = {row["name"]: r for row in rows if row["mode"] == mode and (r := ratio(row))}
-        if found:
-            worst = max(found, key=found.__getitem__)
-            mean = statistics.geometric_mean(found.values())
-            counted = f"{len(found)} row{'s' * (len(found) > 1)}"
-            lines.append(f"{mode}: {mean:.2f} of the best peer's time, geometric mean of {counted}")
-            lines[-1] += f"; worst {found[worst]:.2f}, {worst}"
+        rows = [row for row in record.table_rows() if row["mode"] == mode]
+        parts = []
+        if ratios := {row["name"]: found for row in rows if (found := ratio(row))}:
+            worst = max(ratios, key=ratios.__getitem__)
+            mean = statistics.geometric_mean(ratios.values())
+            parts += [f"{mean:.2f} of the best peer's time, worst {ratios[worst]:.2f} ({worst})"]
+        if shares := [share for row in rows if (share := record.of_limit(row))]:
+            parts.append(f"{statistics.geometric_mean(shares):.0%} of the machine's limit")
+        if parts:
+            lines.append(f"{mode}: {'; '.join(parts)}; geometric means of {len(rows)}")
+    if overhead := record.rows.get((TINY.name, INFERENCE)):
+        times = (f"{TITLES[side]} {ms * 1e3:.3g} µs" for side, ms in overhead["ms"].items())
+        lines.append(f"a call from Python, {TINY.name}: {', '.join(times)}")
+        lines[-1] += f"; miopy's should take {MOST_CALL_US} µs at most"
     return lines

@@ -18,13 +18,15 @@ TEXT = """\
 Written by `python tools/bench.py --output`: medians in milliseconds, float32, all sides with as
 many threads and in turn, their results compared before. The ratio is miopy's time to the best
 peer's (bold): below 1 miopy is faster. oneDNN, torch.compile and ONNX Runtime have their weights
-packed beforehand; miopy packs in every call, as MIOpen's API has it.
+packed beforehand; miopy packs in every call, as MIOpen's API has it. A share of the limit is the
+time that the machine needs at least, for the products at its peak or to read the recurrent weights
+at every step, of miopy's.
 """
 
 
 def headings(record: Record) -> list[str]:
     sides = [TITLES[side] for side in record.sides()]
-    return ["shape", "pass", *(f"{title} ms" for title in sides), "ratio"]
+    return ["shape", "pass", *(f"{title} ms" for title in sides), "ratio", "of limit"]
 
 
 def cells(record: Record, row: Row, bold: str) -> list[str]:
@@ -33,8 +35,9 @@ def cells(record: Record, row: Row, bold: str) -> list[str]:
     for side in record.sides():
         text = f"{row['ms'][side]:.3g}" if side in row["ms"] else "-"
         figures.append(bold.format(text) if side == best else text)
-    found = ratio(row)
-    return [row["name"], row["mode"], *figures, "-" if found is None else f"{found:.2f}"]
+    found, share = ratio(row), record.of_limit(row)
+    figures += ["-" if found is None else f"{found:.2f}", "-" if share is None else f"{share:.0%}"]
+    return [row["name"], row["mode"], *figures]
 
 
 def title(record: Record) -> str:
@@ -57,23 +60,37 @@ def print_table(record: Record) -> None:
         table.add_row(f"[italic]{mode}[/]")
         for row in rows:
             if row["mode"] == mode:
-                name, _, *entries, last = cells(record, row, "[bold]{}[/]")
-                is_slower = (ratio(row) or 0) > 1
-                table.add_row(name, *entries, f"[bold red]{last}[/]" if is_slower else last)
+                name, _, *figures, found, share = cells(record, row, "[bold]{}[/]")
+                found = f"[bold red]{found}[/]" if (ratio(row) or 0) > 1 else found
+                table.add_row(name, *figures, found, share)
     console = Console()
     console.width = max(console.width, LEAST_WIDTH)
     if rows:
         console.print(table)
-    for line in summary(rows):
+    for line in summary(record):
         console.print(line, highlight=False)
 
 
 def write_markdown(record: Record, path: Path) -> None:
     names = headings(record)
-    lines = [TEXT, f"{title(record)}.", "", *(f"- {line}" for line in summary(record.table_rows()))]
+    lines = [
+        TEXT,
+        f"{title(record)}.",
+        "",
+        *(f"- {line}" for line in summary(record)),
+        *limits_text(record),
+    ]
     lines += ["", markdown(names), "|---|---|" + "--:|" * (len(names) - 2)]
     lines += [markdown(cells(record, row, "**{}**")) for row in record.table_rows()]
     path.write_text("\n".join([*lines, ""]))
+
+
+def limits_text(record: Record) -> list[str]:
+    """What the limits of rows follow from."""
+    if not record.limits:
+        return []
+    at = ", ".join(f"{gb:.0f} at {n / 2**20:.3g} MiB" for n, gb in record.limits["bandwidth"])
+    return ["", f"Peak {record.limits['gflops']:.0f} GFLOP/s; reads, GB/s: {at}."]
 
 
 def markdown(entries: Sequence[str]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import resource
 import statistics
 import time
 from collections.abc import Callable, Mapping
@@ -14,6 +15,7 @@ TURN = 0.03  # seconds that a side is called for, at least once, before the next
 LEAST_TURNS = 3
 SHORT = 0.05  # a call of fewer seconds is first made untimed, to fill caches and wake threads
 QUIET, PATIENCE = 0.2, 2.0  # of a core, seconds
+PREEMPTIONS = 2, 20  # that the system itself needs: in any turn, and more per second
 
 
 def settle() -> None:
@@ -33,20 +35,31 @@ def timed(job: Job) -> float:
     return time.perf_counter() - start
 
 
-def turn(job: Job, is_short: bool) -> list[float]:
-    """Seconds of each call of one turn."""
+def turn(job: Job, is_short: bool) -> tuple[list[float], bool]:
+    """Milliseconds of each call of one turn, and whether other programs took a core meanwhile."""
     settle()
     if is_short:
         job()
+    preempted = preemptions()
     end, times = time.perf_counter() + TURN, []
     while not times or time.perf_counter() < end:
-        times.append(timed(job))
-    return times
+        times.append(timed(job) * 1e3)
+    usual = PREEMPTIONS[0] + PREEMPTIONS[1] * sum(times) / 1e3
+    return times, preemptions() - preempted > usual
+
+
+def preemptions() -> int:
+    """How often the system has taken a core from a thread of this process."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw
 
 
 def interleaved(jobs: Mapping[str, Job], budget: float) -> dict[str, list[float]]:
-    """Milliseconds of every call, by job, in about `budget` seconds; nobody always comes first."""
-    times: dict[str, list[float]] = {name: [] for name in jobs}
+    """Milliseconds of every call, by job, in about `budget` seconds; nobody always comes first.
+
+    Turns that other programs disturbed are left out, unless too few others remain.
+    """
+    quiet: dict[str, list[list[float]]] = {name: [] for name in jobs}
+    disturbed: dict[str, list[list[float]]] = {name: [] for name in jobs}
     order = list(jobs)
     is_short = {}
     for name in order:
@@ -58,12 +71,16 @@ def interleaved(jobs: Mapping[str, Job], budget: float) -> dict[str, list[float]
     try:
         while turns < LEAST_TURNS or time.perf_counter() < end:
             for name in order:
-                times[name] += turn(jobs[name], is_short[name])
+                times, was_disturbed = turn(jobs[name], is_short[name])
+                (disturbed if was_disturbed else quiet)[name].append(times)
             order.append(order.pop(0))
             turns += 1
     finally:
         gc.enable()
-    return {name: [seconds * 1e3 for seconds in found] for name, found in times.items()}
+    for name, turns_of in quiet.items():
+        lacking = max(0, LEAST_TURNS - len(turns_of))
+        turns_of += sorted(disturbed[name], key=statistics.median)[:lacking]
+    return {name: [ms for times in turns_of for ms in times] for name, turns_of in quiet.items()}
 
 
 def figures(times: Mapping[str, list[float]]) -> dict[str, dict[str, Any]]:

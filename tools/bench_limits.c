@@ -1,0 +1,55 @@
+/* What one thread of this machine can do: fused multiply-adds on registers, and reads of memory. */
+
+#include <stddef.h>
+
+#if defined(__AVX512F__)
+#define WIDTH 64
+#elif defined(__AVX__)
+#define WIDTH 32
+#else
+#define WIDTH 16
+#endif
+
+typedef float vector __attribute__((vector_size(WIDTH)));
+enum { LANES = WIDTH / sizeof(float), CHAINS = 12 }; /* independent sums hide the latency */
+
+static volatile float sink; /* so that nothing here is dead code */
+
+static float total(const vector *sums)
+{
+    float found = 0;
+    for (int i = 0; i < CHAINS; i++)
+        found += sums[i][0];
+    return found;
+}
+
+/* Returns how many operations it ran: two for each multiply-add. */
+double multiply_add(long rounds)
+{
+    vector factor = {0}, sums[CHAINS];
+    factor += 0.999f;
+    for (int i = 0; i < CHAINS; i++)
+        sums[i] = factor * (float)i;
+    for (long round = 0; round < rounds; round++)
+        for (int i = 0; i < CHAINS; i++)
+            sums[i] = sums[i] * factor + factor;
+    sink = total(sums);
+    return 2.0 * LANES * CHAINS * (double)rounds;
+}
+
+/* Reads `nbytes` at `values`, aligned to 64, `sweeps` times, to and fro: what a cache still holds
+ * of the end of a sweep is what the next one begins with. Returns how many bytes it read. */
+double read_memory(const float *values, size_t nbytes, long sweeps)
+{
+    const vector *first = (const vector *)values;
+    const ptrdiff_t blocks = (ptrdiff_t)(nbytes / sizeof(vector) / CHAINS);
+    vector sums[CHAINS] = {{0}};
+    for (long sweep = 0; sweep < sweeps; sweep++)
+        for (ptrdiff_t block = 0; block < blocks; block++) {
+            const vector *next = first + CHAINS * (sweep & 1 ? blocks - 1 - block : block);
+            for (int i = 0; i < CHAINS; i++)
+                sums[i] += next[i];
+        }
+    sink = total(sums);
+    return (double)sizeof(vector) * CHAINS * (double)blocks * (double)sweeps;
+}
