@@ -20,7 +20,7 @@ help:
 	@echo 'make test        run the tests; ARGS="-k name" selects'
 	@echo 'make lint        check style and types; make format repairs style'
 	@echo 'make test-peers  compare with torch, Keras, JAX, ONNX Runtime, oneDNN'
-	@echo 'make bench       time against torch on the CPU'
+	@echo 'make bench       time against torch, oneDNN, ONNX Runtime on the CPU; ARGS=--quick'
 	@echo 'make kernels     compile for GPUs and write benchmarks/kernels.*; needs no GPU'
 	@echo 'make build       a source distribution and a wheel in dist/'
 	@echo 'make clean       remove everything that was built, .venv included'

@@ -98,11 +98,14 @@ def parse(argv: list[str] | None) -> tuple[argparse.ArgumentParser, argparse.Nam
     parser.add_argument("--abi", action="store_true", help="instead: what calls from C cost")
     parser.add_argument("--gemm", action="store_true", help="instead: products against OpenBLAS")
     options = parser.parse_args(argv)
-    options.budget = options.budget or (0.5 if options.suite == "quick" else 2.0)
+    if options.budget is None:
+        options.budget = 0.5 if options.suite == "quick" else 2.0
     for side in options.sides or []:
-        if not bench_sides.is_installed(side):
-            parser.error(f"--sides {side}: {SIDES[side].package} is not installed")
+        if lacking := bench_sides.missing(side):
+            parser.error(f"--sides {side}: {lacking} is not installed")
     options.sides = options.sides or bench_sides.defaults()
+    if not options.budget > 0:
+        parser.error(f"--budget must be above 0, got {options.budget:g}")
     if options.append and not options.output:
         parser.error("--append needs --output")
     return parser, options
@@ -141,7 +144,11 @@ def main(argv: list[str] | None = None) -> int:
     if missing:
         print(f"{len(missing)} rows are left; the same command with --append goes on")
     if options.output:
+        import bench_plots
+
+        record.write(options.output.with_suffix(".json"))
         bench_report.write_markdown(record, options.output.with_suffix(".md"))
+        bench_plots.write_plots(record, options.output)
     return 0
 
 

@@ -1,7 +1,9 @@
-"""The sides of a benchmark by name: miopy and its peers, of which any may not be installed."""
+"""The sides of a benchmark by name: miopy and its peers, of which any peer may be missing."""
 
 from __future__ import annotations
 
+import os
+import shutil
 from importlib import import_module, metadata
 from typing import Any, NamedTuple
 
@@ -29,17 +31,21 @@ SIDES = {
     "onednn": Side("oneDNN", "onednn-cpu-gomp", "bench_onednn", "OneDNN"),
     "onnxruntime": Side("ONNX Runtime", "onnxruntime", "bench_onnx", "OnnxRuntime"),
 }
+NEED_CXX = ("compiled", "unrolled")
 TITLES = {name: side.title for name, side in SIDES.items()}
 
 
-def is_installed(name: str) -> bool:
-    package = SIDES[name].package
-    return name == OURS or any(each.name == package for each in metadata.distributions())
+def missing(name: str) -> str:
+    """What a side needs and has not, or nothing."""
+    package, compiler = SIDES[name].package, os.environ.get("CXX", "g++")
+    if name != OURS and not any(each.name == package for each in metadata.distributions()):
+        return package
+    return compiler if name in NEED_CXX and not shutil.which(compiler) else ""
 
 
 def defaults() -> list[str]:
     """Those that are timed where nobody asks for others."""
-    return [name for name, side in SIDES.items() if side.is_default and is_installed(name)]
+    return [name for name, side in SIDES.items() if side.is_default and not missing(name)]
 
 
 def packages(names: list[str]) -> list[str]:

@@ -1,0 +1,222 @@
+"""The host's benchmark: its arguments, what it makes of times, and its own timing."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import bench
+import bench_limits
+import bench_plots
+import bench_record
+import bench_report
+import bench_sides
+import bench_timing
+import pytest
+from bench_record import Record
+from bench_shapes import FORWARD, INFERENCE, SCALING, SHAPES, STEP, TINY, Shape
+
+SCRIPT = Path(bench.__file__)
+LSTM, GRU = Shape("lstm", 512, 16, 25), Shape("gru", 1024, 2, 200, inference_only=True)
+LIMITS = {"gflops": 200.0, "bandwidth": [[1 << 20, 200.0], [1 << 24, 100.0]]}
+MACHINE = {"cpu": "some CPU", "threads": 2, "date": "2026-01-01", "torch": "2.13.0"}
+
+
+def canned() -> Record:
+    """As a run would have left it: miopy and two peers, of which one only infers."""
+    record = Record(dict(MACHINE))
+    record.limits = LIMITS
+    for shape, mode, ms in (
+        (LSTM, INFERENCE, {"miopy": 8.0, "onednn": 10.0, "onnxruntime": 16.0}),
+        (LSTM, FORWARD, {"miopy": 9.0, "onednn": 6.0}),
+        (LSTM, STEP, {"miopy": 30.0, "onednn": 40.0}),
+        (GRU, INFERENCE, {"miopy": 32.0, "onednn": 40.0, "onnxruntime": 32.0}),
+        (TINY, INFERENCE, {"miopy": 0.012, "onednn": 0.004}),
+        *((shape, mode, {"miopy": 4.0, "onednn": 5.0}) for shape in SCALING for mode in (STEP,)),
+    ):
+        record.add(shape, mode, {"ms": ms})
+    return record
+
+
+@pytest.mark.parametrize(
+    "arguments, said",
+    [
+        (["--only", "H33"], "--only 'H33' matches none of: lstm H512 B16 T25, "),
+        (["--append"], "--append needs --output"),
+        (["--budget", "0"], "--budget must be above 0, got 0"),
+        (["--sides", "eager"], "invalid choice: 'eager'"),
+        (["--passes", "backward"], "invalid choice: 'backward'"),
+        (["--suite", "slow"], "invalid choice: 'slow'"),
+    ],
+)
+def test_a_mistake_in_the_arguments_is_explained(capsys, arguments, said):
+    with pytest.raises(SystemExit, match="2"):
+        bench.select(*bench.parse(arguments))
+    assert said in capsys.readouterr().err
+
+
+def test_a_peer_that_is_not_installed_is_named(capsys, monkeypatch):
+    monkeypatch.setattr(bench_sides.metadata, "distributions", list)
+    with pytest.raises(SystemExit, match="2"):
+        bench.parse(["--sides", "miopy", "onednn"])
+    assert "--sides onednn: onednn-cpu-gomp is not installed" in capsys.readouterr().err
+    assert bench.parse([])[1].sides == ["miopy"]
+
+
+def test_rows_are_selected_by_shape_and_pass():
+    parser, options = bench.parse(["--only", "lstm H512 B1 T25", "H2816", "--passes", "inference"])
+    selected = [(shape.name, mode) for shape, mode in bench.select(parser, options)]
+    names = ("lstm H512 B1 T25", "gru H2816 B32 T50", "gru H2816 B1 T100")
+    assert selected == [(name, INFERENCE) for name in names]
+
+
+def test_the_default_has_every_shape_in_every_pass_that_it_has():
+    work = bench.select(*bench.parse([]))
+    assert len(set(work)) == len(work)
+    assert {mode for shape, mode in work if shape == SHAPES[0]} == {INFERENCE, FORWARD, STEP}
+    assert {mode for shape, mode in work if shape == TINY} == {INFERENCE}
+    assert {shape for shape, _ in work} == {*SHAPES, *SCALING}
+
+
+def run(*arguments: str) -> str:
+    command = [sys.executable, str(SCRIPT), "--sides", "miopy", "--budget", "0.01", *arguments]
+    path = [str(SCRIPT.parent.parent), os.environ.get("PYTHONPATH", "")]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(path)}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_a_record_is_made_in_parts(tmp_path):
+    output = str(tmp_path / "results/mine")
+    shared = "--only", TINY.name, "lstm H32 B8 T200", "--output", output, "--append"
+    said = run(*shared, "--seconds", "0")
+    assert "4 rows are left" in said
+    assert not json.loads(Path(f"{output}.json").read_text())["rows"]
+    assert "rows are left" not in run(*shared)
+    first = Path(f"{output}.json").read_text()
+    rows = {(row["name"], row["mode"]): row for row in json.loads(first)["rows"]}
+    assert len(rows) == 4
+    assert rows[TINY.name, INFERENCE]["runs"]["miopy"] > 3
+    assert json.loads(first)["limits"]["gflops"] > 0
+    run(*shared)
+    again = json.loads(Path(f"{output}.json").read_text())["rows"]
+    assert again == json.loads(first)["rows"]
+    assert "lstm H32 B8 T200" in Path(f"{output}.md").read_text()
+
+
+def test_a_record_of_another_machine_is_not_continued(capsys, tmp_path):
+    path = tmp_path / "mine.json"
+    canned().write(path)
+    arguments = bench.parse(["--output", str(tmp_path / "mine"), "--append", "--sides", "miopy"])
+    with pytest.raises(SystemExit, match="2"):
+        bench.open_record(*arguments)
+    assert "was measured with cpu some CPU, now " in capsys.readouterr().err
+
+
+def test_a_record_comes_back_as_it_was_written(tmp_path):
+    record = canned()
+    record.write(tmp_path / "mine.json")
+    again = Record.read(tmp_path / "mine.json")
+    assert again.rows == record.rows
+    assert (again.limits, again.machine) == (record.limits, record.machine)
+    assert record.differs(MACHINE | {"date": "2026-02-01"}) == ""
+    assert record.differs(MACHINE | {"torch": "2.14.0"}) == "torch 2.13.0, now 2.14.0"
+
+
+def test_a_summary_has_means_and_the_worst_row():
+    lines = bench_record.summary(canned())
+    assert lines[0].startswith("inference: 0.89 of the best peer's time, worst 1.00 (gru H1024")
+    assert lines[1].startswith("training forward: 1.50 of the best peer's time, worst 1.50 (lstm")
+    assert "miopy 12 µs, oneDNN 4 µs; miopy's should take 15 µs at most" in lines[3]
+
+
+def test_a_table_shows_the_best_peer_and_the_share_of_the_limit(tmp_path, capsys):
+    bench_report.write_markdown(canned(), tmp_path / "mine.md")
+    rows = (tmp_path / "mine.md").read_text()
+    # 1.68 GFLOP at 200 GFLOP/s take 8.4 ms, 5.03 GFLOP 25.2 ms.
+    assert "| lstm H512 B16 T25 | inference | 8 | **10** | 16 | 0.80 | 105% |" in rows
+    assert "| lstm H512 B16 T25 | training forward | 9 | **6** | - | 1.50 | 93% |" in rows
+    assert "| gru H1024 B2 T200 | inference | 32 | 40 | **32** | 1.00 | 79% |" in rows
+    assert SCALING[0].name not in rows
+    bench_report.print_table(canned())
+    assert "lstm H512 B16 T25" in capsys.readouterr().out
+
+
+def test_a_limit_is_that_of_products_or_of_reading_weights():
+    assert bench_limits.bandwidth_of(LIMITS, 1) == 200
+    assert bench_limits.bandwidth_of(LIMITS, 1 << 23) == 200
+    assert bench_limits.bandwidth_of(LIMITS, 1 << 30) == 100
+    products = Shape("lstm", 2048, 64, 10)
+    assert bench_limits.least_ms(LIMITS, products, STEP) == pytest.approx(
+        products.flops(STEP) / 200e6
+    )
+    reading = Shape("lstm", 2048, 1, 10, num_layers=2)
+    nbytes = 4 * 4 * 2048**2 * 2 * 10  # of two layers in ten steps
+    assert bench_limits.least_ms(LIMITS, reading, INFERENCE) == pytest.approx(nbytes / 100e6)
+
+
+def test_the_higher_of_two_measurements_is_kept():
+    other = {"gflops": 210.0, "bandwidth": [[1 << 20, 150.0], [1 << 24, 120.0]]}
+    assert bench_limits.best(LIMITS, {}) == bench_limits.best({}, LIMITS) == LIMITS
+    both = {"gflops": 210.0, "bandwidth": [[1 << 20, 200.0], [1 << 24, 120.0]]}
+    assert bench_limits.best(LIMITS, other) == both
+
+
+def test_plots_are_drawn_of_what_a_record_has(tmp_path):
+    bench_plots.write_plots(canned(), tmp_path / "mine")
+    names = {"mine.png", "mine-roofline.png", "mine-scaling.png"}
+    assert {path.name for path in tmp_path.iterdir()} == names
+    assert all(path.read_bytes().startswith(b"\x89PNG") for path in tmp_path.iterdir())
+
+
+def test_a_record_of_miopy_alone_has_nothing_to_plot(tmp_path):
+    record = Record(dict(MACHINE))
+    record.add(LSTM, INFERENCE, {"ms": {"miopy": 8.0}})
+    bench_plots.write_plots(record, tmp_path / "mine")
+    assert not list(tmp_path.iterdir())
+
+
+def test_sides_take_turns_in_changing_order(monkeypatch):
+    calls: list[str] = []
+    monkeypatch.setattr(bench_timing, "settle", lambda: calls.append("|"))
+    monkeypatch.setattr(bench_timing, "TURN", 0)
+    times = bench_timing.interleaved({name: lambda n=name: calls.append(n) for name in "ab"}, 0)
+    warm, timed = "|a|b", "|aa|bb" + "|bb|aa" + "|aa|bb"
+    assert "".join(calls) == warm + timed
+    assert {name: len(found) for name, found in times.items()} == {"a": 3, "b": 3}
+
+
+def test_disturbed_turns_count_only_where_others_lack(monkeypatch):
+    ends = iter([(1.0, False), (9.0, True), (2.0, False), (8.0, True), (7.0, True)] * 2)
+    monkeypatch.setattr(bench_timing, "settle", lambda: None)
+    monkeypatch.setattr(bench_timing, "LEAST_TURNS", 5)
+    turns = iter([([ms], disturbed) for ms, disturbed in ends])
+    monkeypatch.setattr(bench_timing, "turn", lambda job, is_short: next(turns))
+    assert bench_timing.interleaved({"a": lambda: None}, 0)["a"] == [1, 2, 7, 8, 9]
+
+
+def test_nothing_is_timed_while_a_thread_of_the_process_runs(monkeypatch):
+    monkeypatch.setattr(bench_timing, "PATIENCE", 0.3)
+    is_done = threading.Event()
+
+    def spin() -> None:
+        while not is_done.is_set():
+            pass
+
+    spinning = threading.Thread(target=spin)
+    spinning.start()
+    try:
+        with pytest.raises(SystemExit, match="kept running"):
+            bench_timing.settle()
+    finally:
+        is_done.set()
+        spinning.join()
+    start = time.perf_counter()
+    bench_timing.settle()
+    assert time.perf_counter() - start < 0.3
