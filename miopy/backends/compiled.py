@@ -13,7 +13,10 @@ import zlib
 from pathlib import Path
 
 KERNELS = Path(__file__).resolve().parent.parent / "kernels"
-HOST = ("pool", "matrix", "recurrence", "rows", "dropout", "tensor", "stepped", "quantized")
+HOST = (
+    *("pool", "matrix", "recurrence", "rows", "program"),
+    *("dropout", "tensor", "stepped", "quantized"),
+)
 STEPPED = ("calls", "steps", "masks", "quantized")
 # Below `kernels`, in the order in which they are read.
 HEADERS = {

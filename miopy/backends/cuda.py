@@ -16,7 +16,7 @@ import numpy as np
 
 from ..core import algorithm
 from ..core.algorithm import Choice, DeviceProperties
-from ..core.backend import BackwardRun, ForwardRun, Layer, Matrix
+from ..core.backend import BackwardRun, ForwardRun, Layer, Matrix, Walk
 from ..core.config import DTYPES
 from ..errors import BadParam, NotSupported
 from . import cuda_cupy, cuda_source, stepped
@@ -110,6 +110,9 @@ class CudaBackend:
     def empty(self, shape: tuple[int, ...], dtype: str) -> Any:
         with self._stream:
             return self._stream.device.empty(shape, element_type(dtype), self.stream)
+
+    def prepare(self, walk: Walk, names: tuple[str, ...]) -> None:
+        """What takes long is replayed as a graph already: see `Plan.replays`."""
 
     def choose(self, layer: Layer, directions: int, *, backward: bool) -> Choice:
         """Of `stepped.Engine`."""

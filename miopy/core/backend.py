@@ -6,7 +6,7 @@ unless a name says `nbytes`. A backend runs whole recurrences, never a step at a
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
@@ -159,6 +159,11 @@ class BackwardRun(NamedTuple):
     recurrent_mask: int | None = None
 
 
+# What calls the operations of a backend on memory at addresses given by names; it calls the same
+# ones wherever that is.
+Walk = Callable[[Any, Mapping[str, int]], None]
+
+
 class Backend(Protocol):
     """A device. One instance serves one handle.
 
@@ -203,6 +208,10 @@ class Backend(Protocol):
         What is put on the stream before the last reference is dropped may still use its memory.
         Raises OutOfMemory, and NotSupported for bfloat16 without the package ml_dtypes.
         """
+
+    def prepare(self, walk: Walk, names: tuple[str, ...]) -> Callable[[list[int]], None] | None:
+        """What runs a walk, given the addresses of these names in this order; None if nothing is
+        faster than the walk itself. The walk is called with addresses that mean nothing."""
 
     def recurrence_forward(self, runs: list[ForwardRun]) -> None:
         """Run one direction of a layer, or both: these may run at the same time, since nothing that

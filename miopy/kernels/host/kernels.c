@@ -111,18 +111,14 @@ void gemm(pool *p, const gemm_call *call, void *scratch)
         pool_run(p, 0, run_gemm, &j);
 }
 
-void column_sums(pool *p, int storage, int accumulate, void *sums, const void *a, int64_t M,
-                 int64_t N, int64_t a_row)
+void column_sums(pool *p, const sums_call *call)
 {
-    sums_call c = {storage, sums, a, M, N, .a_row = a_row, .accumulate = accumulate};
-    job j = {kernels_for(p, storage), &c, 0};
-    pool_run(p, M * N < WORTH_WAKING, run_column_sums, &j);
+    job j = {kernels_for(p, call->storage), call, 0};
+    pool_run(p, call->M * call->N < WORTH_WAKING, run_column_sums, &j);
 }
 
-void plane_sums(pool *p, int storage, void *out, int64_t out_row, const void *a, int64_t a_row,
-                int64_t M, int64_t N, const int64_t *planes, int64_t count)
+void plane_sums(pool *p, const sums_call *call)
 {
-    sums_call c = {storage, out, a, M, N, out_row, a_row, planes, count};
-    job j = {kernels_for(p, storage), &c, 0};
-    pool_run(p, M * N * count < WORTH_WAKING, run_plane_sums, &j);
+    job j = {kernels_for(p, call->storage), call, 0};
+    pool_run(p, call->M * call->N * call->count < WORTH_WAKING, run_plane_sums, &j);
 }

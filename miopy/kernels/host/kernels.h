@@ -10,17 +10,6 @@
 #define LEAST(a, b) ((a) < (b) ? (a) : (b))
 #define MOST(a, b) ((a) > (b) ? (a) : (b))
 
-/* The arguments of column_sums or plane_sums. */
-typedef struct {
-    int storage;
-    void *out;
-    const void *a;
-    int64_t M, N, out_row, a_row;
-    const int64_t *planes;
-    int64_t count;
-    int accumulate;
-} sums_call;
-
 /* The functions run on every worker of a job; *_scratch answers bytes for that many threads. */
 typedef struct {
     int64_t (*forward_scratch)(const forward_pass *, int threads);

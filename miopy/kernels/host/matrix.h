@@ -26,11 +26,18 @@ typedef struct {
 int64_t gemm_scratch(const pool *p, const gemm_call *call);
 void gemm(pool *p, const gemm_call *call, void *scratch);
 
-/* sums[n] = sum over m of a[m * a_row + n], in order of m; += with `accumulate`. */
-void column_sums(pool *p, int storage, int accumulate, void *sums, const void *a, int64_t M,
-                 int64_t N, int64_t a_row);
+/* Sums of elements of a, whose rows are a_row apart.
+ *   column_sums   out[n] = sum over m of a[m * a_row + n], in order of m; += with `accumulate`
+ *   plane_sums    out[m * out_row + n] = sum over p < count of a[m * a_row + planes[p] + n] */
+typedef struct {
+    int storage, accumulate;
+    void *out;
+    const void *a;
+    int64_t M, N, out_row, a_row;
+    const int64_t *planes;
+    int64_t count;
+} sums_call;
 
-/* out[m * out_row + n] = sum over p of a[m * a_row + planes[p] + n]. */
-void plane_sums(pool *p, int storage, void *out, int64_t out_row, const void *a, int64_t a_row,
-                int64_t M, int64_t N, const int64_t *planes, int64_t count);
+void column_sums(pool *p, const sums_call *call);
+void plane_sums(pool *p, const sums_call *call);
 #endif

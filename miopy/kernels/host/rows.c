@@ -2,22 +2,24 @@
 #include "rows.h"
 #include <string.h>
 
-void gather_rows(void *to, const void *from, const int64_t *index, int64_t rows, int64_t nbytes)
+void gather_rows(const rows_call *c)
 {
-    for (int64_t i = 0; i < rows; i++)
-        memcpy((char *)to + i * nbytes, (const char *)from + index[i] * nbytes, nbytes);
+    for (int64_t i = 0; i < c->count; i++)
+        memcpy((char *)c->to + i * c->nbytes, (const char *)c->from + c->index[i] * c->nbytes,
+               c->nbytes);
 }
 
-void scatter_rows(void *to, const void *from, const int64_t *index, int64_t rows, int64_t nbytes)
+void scatter_rows(const rows_call *c)
 {
-    for (int64_t i = 0; i < rows; i++)
-        memcpy((char *)to + index[i] * nbytes, (const char *)from + i * nbytes, nbytes);
+    for (int64_t i = 0; i < c->count; i++)
+        memcpy((char *)c->to + c->index[i] * c->nbytes, (const char *)c->from + i * c->nbytes,
+               c->nbytes);
 }
 
-void fill_items(void *to, const void *item, int64_t count, int64_t itemsize)
+void fill_items(const rows_call *c)
 {
-    for (int64_t i = 0; i < count; i++)
-        memcpy((char *)to + i * itemsize, item, itemsize);
+    for (int64_t i = 0; i < c->count; i++)
+        memcpy((char *)c->to + i * c->nbytes, c->from, c->nbytes);
 }
 
 void copy_bytes(void *to, const void *from, int64_t nbytes) { memmove(to, from, nbytes); }

@@ -1,0 +1,192 @@
+"""The host's operations as structs of arguments for its compiled functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from ..core.backend import BackwardRun, ForwardRun, Layer, Matrix
+from . import stepped
+from ._host import ffi, lib
+from .host_stepped import CELL_NUMBER
+from .stepped import STORAGE
+
+VOID = ffi.typeof("void *")
+
+
+def pointer(address: int | None) -> Any:
+    return ffi.cast(VOID, address or 0)
+
+
+def _indices(array: np.ndarray[Any, Any] | None) -> Any:
+    if array is None:
+        return ffi.NULL
+    return ffi.cast("int64_t *", array.ctypes.data)
+
+
+def has_own_kernels(layer: Layer) -> bool:
+    """Whether the host's kernels run a layer; the stepwise composition runs every other."""
+    config = layer.config
+    reads_otherwise = (
+        layer.takes_products or config.recurrent_mask or config.initial_size != config.state_size
+    )
+    return layer.projection is None and config.record.is_plain and not reads_otherwise
+
+
+@lru_cache(maxsize=256)
+def _layer(layer: Layer) -> Any:
+    """A layer as the kernels take it. Remembered: what runs once runs again from the same place."""
+    config, sequence, target = layer.config, layer.sequence, ffi.new("rnn_layer *")
+    target.cell = CELL_NUMBER[config.cell]
+    target.storage = STORAGE[config.dtype]
+    target.reverse = layer.reverse
+    target.steps, target.rows, target.batch = sequence.steps, sequence.rows, sequence.batch
+    target.input_size, target.hidden_size = layer.input_size, config.hidden_size
+    target.batch_sizes = _indices(sequence.batch_sizes_array)
+    target.offsets = _indices(sequence.offsets)
+    target.order = _indices(sequence.order_array)
+    if layer.input is not None:
+        target.input = pointer(layer.input.address)
+        target.input_out, target.input_in = layer.input.row, layer.input.column
+    target.recurrent = pointer(layer.recurrent.address)
+    target.recurrent_out, target.recurrent_in = layer.recurrent.row, layer.recurrent.column
+    target.input_bias = list(map(pointer, layer.input_biases))
+    target.recurrent_bias = list(map(pointer, layer.recurrent_biases))
+    for gate, position in enumerate(layer.position):
+        target.position[gate] = position
+    target.idle_keeps_state = config.idle_keeps_state
+    for number, value in enumerate(config.scalars):
+        target.scalars[number] = value
+    return target
+
+
+class Operations:
+    """What `core.backend.Backend` says of these methods, but for doing it: that is a subclass's."""
+
+    def _do(self, operation: int, call: Any, kept: Any) -> None:
+        """An operation of kernels/host/program.h.
+
+        call   the struct of its arguments
+        kept   what owns the arrays that the struct points to
+        """
+        raise NotImplementedError
+
+    def _compose(self, compose: Callable[..., None], run: ForwardRun | BackwardRun) -> None:
+        """Run a direction of a layer by the stepwise composition."""
+        raise NotImplementedError
+
+    def recurrence_forward(self, runs: list[ForwardRun]) -> None:
+        for run in runs:
+            if has_own_kernels(run.layer):
+                self._forward(run)
+            else:
+                self._compose(stepped.forward, run)
+
+    def recurrence_backward(self, runs: list[BackwardRun]) -> None:
+        for run in runs:
+            if has_own_kernels(run.layer):
+                self._backward(run)
+            else:
+                self._compose(stepped.backward, run)
+
+    def _forward(self, run: ForwardRun) -> None:
+        call = ffi.new("forward_pass *")
+        call.layer = _layer(run.layer)[0]
+        call.x, call.x_row = pointer(run.x.address), run.x.row
+        call.hx, call.cx = pointer(run.hx), pointer(run.cx)
+        call.output, call.output_row = pointer(run.output.address), run.output.row
+        if run.y is not None:
+            call.y, call.y_row = pointer(run.y.address), run.y.row
+        call.hy, call.cy = pointer(run.hy), pointer(run.cy)
+        call.cells, call.saved = pointer(run.cells), pointer(run.saved)
+        self._do(lib.RECURRENCE_FORWARD, call, run.layer.sequence)
+
+    def _backward(self, run: BackwardRun) -> None:
+        call = ffi.new("backward_pass *")
+        call.layer = _layer(run.layer)[0]
+        call.dy, call.dy_row = pointer(run.dy.address), run.dy.row
+        if run.mask is not None:
+            call.mask = ffi.cast("uint8_t *", run.mask.address)
+            call.mask_row, call.scale = run.mask.row, run.scale
+        call.hx, call.cx = pointer(run.hx), pointer(run.cx)
+        call.output, call.output_row = pointer(run.output.address), run.output.row
+        call.cells, call.saved = pointer(run.cells), pointer(run.saved)
+        call.dhy, call.dcy = pointer(run.dhy), pointer(run.dcy)
+        call.dhx, call.dcx = pointer(run.dhx), pointer(run.dcx)
+        call.dgates, call.dgates_row = pointer(run.dgates.address), run.dgates.row
+        self._do(lib.RECURRENCE_BACKWARD, call, run.layer.sequence)
+
+    def gemm(
+        self,
+        dtype: str,
+        c: Matrix,
+        a: Matrix,
+        b: Matrix,
+        shape: tuple[int, int, int],
+        *,
+        accumulate: bool = False,
+    ) -> None:
+        call = ffi.new("gemm_call *")
+        call.storage = call.c_storage = STORAGE[dtype]
+        call.accumulate = accumulate
+        call.K = shape[2]
+        call.c = pointer(c.address)
+        if c.column == 1:
+            left, right = call.a, call.b
+            call.M, call.N, call.c_row = shape[0], shape[1], c.row
+        else:  # c' = b' a'
+            left, right = call.b, call.a
+            call.N, call.M, call.c_row = shape[0], shape[1], c.column
+        self._fill_operand(left, a, a.row, a.column)
+        self._fill_operand(right, b, b.column, b.row)
+        self._do(lib.GEMM, call, (a.index, b.index))
+
+    def _fill_operand(self, target: Any, matrix: Matrix, across: int, along: int) -> None:
+        target.at, target.other = pointer(matrix.address), pointer(matrix.other)
+        target.across, target.along, target.other_along = across, along, matrix.other_row
+        target.index = _indices(matrix.index)
+
+    def column_sums(
+        self,
+        dtype: str,
+        sums: int,
+        a: Matrix,
+        rows: int,
+        columns: int,
+        *,
+        accumulate: bool = False,
+    ) -> None:
+        call = ffi.new("sums_call *")
+        call.storage, call.accumulate = STORAGE[dtype], accumulate
+        call.out, call.a, call.a_row = pointer(sums), pointer(a.address), a.row
+        call.M, call.N = rows, columns
+        self._do(lib.COLUMN_SUMS, call, None)
+
+    def plane_sums(
+        self, dtype: str, out: Matrix, a: Matrix, rows: int, columns: int, planes: list[int]
+    ) -> None:
+        call, starts = ffi.new("sums_call *"), ffi.new("int64_t[]", planes)
+        call.storage, call.planes, call.count = STORAGE[dtype], starts, len(planes)
+        call.out, call.out_row = pointer(out.address), out.row
+        call.a, call.a_row = pointer(a.address), a.row
+        call.M, call.N = rows, columns
+        self._do(lib.PLANE_SUMS, call, starts)
+
+    def gather_rows(self, to: int, source: int, index: Any, nbytes: int) -> None:
+        self._move_rows(lib.GATHER_ROWS, to, source, index, nbytes)
+
+    def scatter_rows(self, to: int, source: int, index: Any, nbytes: int) -> None:
+        self._move_rows(lib.SCATTER_ROWS, to, source, index, nbytes)
+
+    def _move_rows(self, operation: int, to: int, source: int, index: Any, nbytes: int) -> None:
+        places = _indices(index)
+        call = ffi.new("rows_call *", (pointer(to), pointer(source), places, len(index), nbytes))
+        self._do(operation, call, index)
+
+    def fill(self, to: int, item: bytes, count: int) -> None:
+        source = ffi.new("char[]", item)
+        call = ffi.new("rows_call *", (pointer(to), source, ffi.NULL, count, len(item)))
+        self._do(lib.FILL_ITEMS, call, source)

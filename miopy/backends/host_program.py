@@ -1,0 +1,98 @@
+"""Walks of the core taken down once, to run on any memory in one call of the compiled kernels.
+
+While a walk is taken down, argument number n, from 1 on, lies at n << BASE_SHIFT: every pointer
+that the walk puts into a call then tells which argument it belongs to, and where in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from typing import Any
+
+from ..core.backend import BackwardRun, ForwardRun, Walk
+from ._host import ffi, lib
+from .host_operations import Operations
+
+BASE_SHIFT: int = lib.BASE_SHIFT
+
+
+class _NotTaken(Exception):
+    """A walk calls what a program cannot hold."""
+
+
+class _Calls(Operations):
+    """Takes down what is called instead of doing it."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[int, Any]] = []
+        self.kept: list[Any] = []
+
+    def _do(self, operation: int, call: Any, kept: Any) -> None:
+        self.calls.append((operation, call))
+        self.kept.append(kept)
+
+    def _compose(self, compose: Callable[..., None], run: ForwardRun | BackwardRun) -> None:
+        raise _NotTaken
+
+    def __getattr__(self, name: str) -> Any:
+        raise _NotTaken(name)
+
+
+@lru_cache(maxsize=64)
+def _pointers(ctype: Any) -> tuple[int, ...]:
+    """Where a C type has pointers, in bytes from its start."""
+    if ctype.kind == "pointer":
+        return (0,)
+    parts: Iterator[tuple[int, Any]] = iter(())
+    if ctype.kind == "array":
+        size = ffi.sizeof(ctype.item)
+        parts = ((index * size, ctype.item) for index in range(ctype.length))
+    elif ctype.kind == "struct":
+        parts = ((field.offset, field.type) for _, field in ctype.fields)
+    return tuple(start + inner for start, part in parts for inner in _pointers(part))
+
+
+class Program:
+    """The calls of a walk.
+
+    scratch_nbytes   what the largest of them needs on the pool
+    """
+
+    def __init__(self, pool: Any, taken: _Calls, num_arguments: int) -> None:
+        operations = [operation for operation, _ in taken.calls]
+        calls = [call for _, call in taken.calls]
+        needs = (lib.operation_scratch(pool, *each) for each in taken.calls)
+        self.scratch_nbytes = max(needs, default=0)
+        pointers, places = [], []
+        for call in calls:
+            start = ffi.cast("char *", call)
+            for offset in _pointers(ffi.typeof(call).item):
+                place = ffi.cast("uint64_t *", start + offset)[0]
+                if place >> BASE_SHIFT:
+                    pointers.append(start + offset)
+                    places.append(place)
+        arrays = (
+            ffi.new("int[]", operations),
+            ffi.new("void *[]", calls),
+            ffi.new("void *[]", pointers),
+            ffi.new("uint64_t[]", places),
+        )
+        self._program = ffi.new("program *", (len(calls), len(places), *arrays))
+        self._bases = ffi.new("uint64_t[]", num_arguments + 1)
+        self._kept = calls, taken.kept, arrays
+
+    def run(self, pool: Any, addresses: list[int], scratch: int) -> None:
+        """Once at a time."""
+        self._bases[1 : len(addresses) + 1] = addresses
+        lib.run_program(pool, self._program, self._bases, ffi.cast("void *", scratch))
+
+
+def take_down(pool: Any, walk: Walk, names: tuple[str, ...]) -> Program | None:
+    """The program of a walk; None if there cannot be one."""
+    taken = _Calls()
+    try:
+        walk(taken, {name: number << BASE_SHIFT for number, name in enumerate(names, start=1)})
+    except _NotTaken:
+        return None
+    return Program(pool, taken, len(names))

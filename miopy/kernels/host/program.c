@@ -1,0 +1,42 @@
+/* program.c: operations by number, and many of them in one call. */
+#include "program.h"
+#include "matrix.h"
+#include "recurrence.h"
+#include "rows.h"
+#include <string.h>
+
+int64_t operation_scratch(const pool *p, int operation, const void *arguments)
+{
+    switch (operation) {
+    case RECURRENCE_FORWARD: return forward_scratch(p, arguments);
+    case RECURRENCE_BACKWARD: return backward_scratch(p, arguments);
+    case GEMM: return gemm_scratch(p, arguments);
+    }
+    return 0;
+}
+
+void run_operation(pool *p, int operation, const void *arguments, void *scratch)
+{
+    switch (operation) {
+    case RECURRENCE_FORWARD: recurrence_forward(p, arguments, scratch); break;
+    case RECURRENCE_BACKWARD: recurrence_backward(p, arguments, scratch); break;
+    case GEMM: gemm(p, arguments, scratch); break;
+    case COLUMN_SUMS: column_sums(p, arguments); break;
+    case PLANE_SUMS: plane_sums(p, arguments); break;
+    case GATHER_ROWS: gather_rows(arguments); break;
+    case SCATTER_ROWS: scatter_rows(arguments); break;
+    case FILL_ITEMS: fill_items(arguments); break;
+    }
+}
+
+void run_program(pool *p, const program *g, const uint64_t *bases, void *scratch)
+{
+    const uint64_t offset = ((uint64_t)1 << BASE_SHIFT) - 1;
+    for (int64_t i = 0; i < g->num_pointers; i++) {
+        const uint64_t place = g->places[i];
+        const void *address = (const void *)(bases[place >> BASE_SHIFT] + (place & offset));
+        memcpy(g->pointers[i], &address, sizeof address);
+    }
+    for (int64_t i = 0; i < g->num_operations; i++)
+        run_operation(p, g->operations[i], g->arguments[i], scratch);
+}
