@@ -193,7 +193,7 @@ class Entry:
         if ctype.item.kind == "struct":
             return f"live({name}) or find({name})"
         if is_handles(ctype):
-            return f"find_all({name}, {count}) if {name} else None"
+            return f"find_all(ffi, {name}, {count}) if {name} else None"
         return f"{name} or None"
 
     def _output(self, ctype: Any, name: str) -> tuple[str, str]:

@@ -6,6 +6,9 @@ import itertools
 from collections.abc import Callable
 from typing import Any
 
+NUMBER, PAGE = 8, 4096  # bytes of a number; no machine has smaller pages
+KEPT_ARRAYS = 256  # parts of arrays, of a page at most, whose objects are all live
+
 
 class Address(int):
     """A number from C that stands for no live object."""
@@ -26,6 +29,7 @@ class Objects:
         self._numbers: dict[Any, int] = {}
         self._parts: dict[int, dict[Any, int]] = {}  # of objects that others lend, by the lender
         self._memory: dict[int, dict[Any, Any]] = {}  # of numbers and texts that objects have
+        self._arrays: dict[bytes, list[Any]] = {}
         self._next = itertools.count(0x4D49 << 48 | 16, 16)
         self.live = self._objects.get  # the quick way: None also for NULL and strangers
 
@@ -85,23 +89,38 @@ class Objects:
         value = self._objects.pop(number, None)
         if self._numbers.get(value) == number:
             del self._numbers[value]
+        self._arrays.clear()
         self._memory.pop(number, None)
         for part in self._parts.pop(number, {}).values():
             self.drop(part)
 
-    def find_all(self, numbers: Any, count: int) -> list[Any]:
-        """The objects of an array, up to the first number of none: what follows is not read."""
+    def find_all(self, ffi: Any, numbers: Any, count: int) -> list[Any]:
+        """The objects of a C array, up to the first number of none: what follows is not read, but
+        for the rest of its page, which is there. Descriptors per time step come again and again."""
         found: list[Any] = []
-        previous = value = None
-        for index in range(count):
-            number = numbers[index]
-            if number != previous:
-                previous, value = number, self._objects.get(number)
-                if value is None:
-                    found.append(self.find(number))
-                    break
-            found.append(value)
+        while (done := len(found)) < count:
+            here, length = numbers + done, count - done
+            if length > 1:
+                room = PAGE - int(ffi.cast("uintptr_t", here)) % PAGE
+                length = min(length, room // NUMBER or 1)
+            part = ffi.buffer(here, length * NUMBER)[:]
+            objects = self._arrays.get(part) or self._read(part)
+            found += objects
+            if type(objects[-1]) is Address or objects[-1] is None:
+                break
         return found
+
+    def _read(self, part: bytes) -> list[Any]:
+        """The objects of a part of an array, up to the first number of none."""
+        objects: list[Any] = []
+        for number in memoryview(part).cast("Q"):
+            objects.append(self.find(number))
+            if number not in self._objects:
+                return objects
+        if len(self._arrays) >= KEPT_ARRAYS:
+            self._arrays.clear()
+        self._arrays[part] = objects
+        return objects
 
 
 OBJECTS = Objects()  # one for all dialects, so that none mistakes another's objects
