@@ -39,9 +39,12 @@ def each(table):
 
 
 def ready(layout=PACKED, **options):
-    """A run after a whole training step, so that every pass could go on; LSTM unless told."""
+    """A run after whole training steps, so that every pass could go on, and is remembered; LSTM
+    unless told."""
     run = Run(Case(layout=layout, num_layers=2, num_directions=2, **options))
-    run.training()
+    for _ in range(2):
+        run.forward_inference()
+        run.training()
     return run
 
 

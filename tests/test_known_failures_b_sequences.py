@@ -269,12 +269,12 @@ def test_B19_calls_of_random_shapes_leave_no_memory_behind(backend):
         run.handle = handle
         run.training()
 
+    tracemalloc.start()  # before caches are full, to count what leaves them as well
     for _ in range(150):
         one()
-    tracemalloc.start()
     before, _ = tracemalloc.get_traced_memory()
     for _ in range(50):
         one()
     after, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert after - before < 2**20
+    assert after - before < 2**19

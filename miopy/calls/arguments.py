@@ -5,6 +5,8 @@ from __future__ import annotations
 import numbers
 import operator
 import struct
+import types
+import typing
 from collections.abc import Sequence
 from enum import IntEnum
 from typing import Any, ClassVar, Protocol, TypeVar
@@ -26,6 +28,15 @@ def require(**values: Any) -> None:
     for argument, value in values.items():
         if value is None:
             raise BadParam(argument, "must not be NULL")
+
+
+def object_class(hint: Any) -> tuple[type[Any] | None, bool]:
+    """The handle or descriptor class of an annotation, None if it has none, and whether it also
+    allows None."""
+    union = typing.get_origin(hint) in (typing.Union, types.UnionType)
+    choices = typing.get_args(hint) if union else (hint,)
+    kind = next((choice for choice in choices if hasattr(choice, "c_name")), None)
+    return kind, type(None) in choices
 
 
 def check_live(argument: str, value: Any, kind: type[LiveObject]) -> None:

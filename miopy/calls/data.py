@@ -1,10 +1,11 @@
-"""The data arguments of one call: memory that it reads and writes, opaque buffers."""
+"""The data arguments of a call: memory that it reads and writes, opaque buffers."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ..core.memory import Location, Span, address_of, check_alignment, check_disjoint
+from ..core.memory import Location, Span, check_alignment, check_disjoint, reader
 from ..errors import BufferTooSmall
 from .arguments import check_integer
 
@@ -19,67 +20,100 @@ class Buffer(NamedTuple):
     nbytes: int
 
 
+class DataArgument(NamedTuple):
+    """Memory that a call takes.
+
+    read   gives the address of what the caller passes, None for NULL, or raises BadParam
+    """
+
+    name: str
+    nbytes: int
+    is_output: bool
+    read: Callable[[Any], int | None]
+
+
 class DataArguments:
-    """The data arguments of one call: each is checked as it is read, overlap at the end."""
+    """The data arguments of calls of one kind, in the order in which they are looked at: those that
+    are not NULL, and those that must not be.
+    """
 
     def __init__(self, location: Location, dtype: str, itemsize: int) -> None:
         self.location = location
         self.dtype = dtype
         self.itemsize = itemsize
         self.alignment = max(OPAQUE_ALIGNMENT, itemsize)
-        self.outputs: list[Span] = []
-        self.inputs: list[Span] = []
+        self.arguments: list[DataArgument] = []
 
-    def read(self, name: str, value: Any, elements: int, *, optional: bool = False) -> Any:
-        """The address of a tensor that the call reads."""
-        nbytes = elements * self.itemsize
-        address = address_of(
-            name, value, nbytes=nbytes, dtype=self.dtype, optional=optional, location=self.location
-        )
-        self.inputs.append(Span(name, address, nbytes))
-        return address
+    def read(self, name: str, value: Any, elements: int, *, optional: bool = False) -> None:
+        """Add a tensor that the calls read; what it is, is asked of each call's own."""
+        self._add_tensor(name, value, elements, optional, is_output=False)
 
-    def write(self, name: str, value: Any, elements: int, *, optional: bool = False) -> Any:
-        """The address of a tensor that the call writes."""
+    def write(self, name: str, value: Any, elements: int, *, optional: bool = False) -> None:
+        """Add a tensor that the calls write."""
+        self._add_tensor(name, value, elements, optional, is_output=True)
+
+    def _add_tensor(
+        self, name: str, value: Any, elements: int, optional: bool, *, is_output: bool
+    ) -> None:
+        if value is None and optional:
+            return
         nbytes = elements * self.itemsize
-        address = address_of(
+        read = reader(
             name,
-            value,
             nbytes=nbytes,
             dtype=self.dtype,
-            writable=True,
+            writable=is_output,
             optional=optional,
             location=self.location,
         )
-        self.outputs.append(Span(name, address, nbytes))
-        return address
+        self.arguments.append(DataArgument(name, nbytes, is_output, read))
 
-    def opaque(self, buffer: Buffer, *, writable: bool) -> Any:
-        """The address of a buffer without element type; NULL is allowed if it may be empty."""
-        name, value, nbytes = buffer
-        address = address_of(
+    def opaque(self, buffer: Buffer, *, writable: bool) -> None:
+        """Add a buffer without element type; NULL is allowed if it may be empty."""
+        name, _, nbytes = buffer
+        alignment = self.alignment
+        read = reader(
             name,
-            value,
             nbytes=nbytes,
             writable=writable,
             optional=nbytes == 0,
             location=self.location,
         )
-        check_alignment(name, address, self.alignment)
-        (self.outputs if writable else self.inputs).append(Span(name, address, nbytes))
-        return address or 0
 
-    def check_overlap(self, *in_place: tuple[str, str]) -> None:
-        """Outputs must not overlap anything, save for the given (input, output) pairs that may be
-        one and the same array: a state may be replaced in place."""
-        at = {span.argument: span.address for span in self.outputs}
-        same = {source for source, target in in_place if at.get(target)}
+        def read_aligned(value: Any) -> int:
+            address = read(value) or 0
+            if address % alignment:
+                check_alignment(name, address, alignment)
+            return address
+
+        self.arguments.append(DataArgument(name, nbytes, writable, read_aligned))
+
+    def check_overlap(
+        self,
+        addresses: Sequence[int | None],
+        in_place: Mapping[str, str],
+        others: Sequence[tuple[Span, bool]],
+    ) -> None:
+        """Raise BadParam where an output overlaps anything.
+
+        addresses   of the arguments
+        in_place    the output that may be one and the same array as an input, by the input's name:
+                    a state may be replaced in place
+        others      further memory that a call takes, and whether it writes it
+        """
+        spans = [
+            (Span(each.name, address, each.nbytes), each.is_output)
+            for each, address in zip(self.arguments, addresses, strict=True)
+        ]
+        spans += others
+        outputs = [span for span, is_output in spans if is_output]
+        at = {span.argument: span.address for span in outputs}
         inputs = [
             span
-            for span in self.inputs
-            if not (span.argument in same and span.address == at[dict(in_place)[span.argument]])
+            for span, is_output in spans
+            if not (is_output or at.get(in_place.get(span.argument, "")) == span.address)
         ]
-        check_disjoint(self.outputs, inputs)
+        check_disjoint(outputs, inputs)
 
 
 def check_size(argument: str, declared: int, needed: int) -> None:

@@ -17,7 +17,6 @@ from ..core.forward import Dropout
 from ..core.memory import Location, Span, address_of, check_alignment
 from ..errors import BadParam, BufferTooSmall
 from .arguments import check_integer
-from .data import DataArguments
 from .datatypes import FLOATING
 from .operands import MAX_DIMS, Operand, check_overlap, demand, walk
 from .scalars import rounded_to_bfloat16
@@ -45,6 +44,22 @@ class DropoutDescription(Protocol):
 
     @property
     def states_nbytes(self) -> int: ...
+
+
+class DropoutValues(NamedTuple):
+    """A dropout descriptor as it was."""
+
+    advances: bool
+    dropout: float
+    states: int | None
+    states_nbytes: int
+
+
+def values_of(descriptor: DropoutDescription | None) -> DropoutValues | None:
+    """What is read of a descriptor, without what it keeps alive."""
+    if descriptor is None:
+        return None
+    return DropoutValues(*(getattr(descriptor, name) for name in DropoutValues._fields))
 
 
 class RandomStates(NamedTuple):
@@ -141,14 +156,10 @@ def drop(
 
 
 def between_layers(
-    call: DataArguments,
-    backend: Any,
-    descriptor: DropoutDescription | None,
-    config: RNNConfig,
-    rows: int,
-) -> Dropout | None:
-    """Dropout between the layers of an RNN in training; the states become one more argument of the
-    call."""
+    backend: Any, descriptor: DropoutDescription | None, config: RNNConfig, rows: int
+) -> tuple[Dropout, Span] | None:
+    """Dropout between the layers of an RNN in training, and the random states as memory that the
+    call takes; None if the config has none."""
     if not config.dropout:
         return None
     assert descriptor is not None
@@ -156,9 +167,8 @@ def between_layers(
     if descriptor.states is None:
         raise BadParam("rnnDesc", "must have a dropout descriptor with states, they are NULL")
     needed = check_states(backend, "rnnDesc", descriptor, rows * config.layer_output_size)
-    states = call.outputs if descriptor.advances else call.inputs
-    states.append(Span("states", descriptor.states, needed))
-    return Dropout(descriptor.dropout, descriptor.states, descriptor.advances)
+    dropout = Dropout(descriptor.dropout, descriptor.states, descriptor.advances)
+    return dropout, Span("states", descriptor.states, needed)
 
 
 def backward_scale(config: RNNConfig, descriptor: DropoutDescription | None) -> float:

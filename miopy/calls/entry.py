@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import functools
 import inspect
-import types
 import typing
 from collections.abc import Callable, Mapping
 from enum import IntEnum
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 from ..errors import MiopyError
-from .arguments import LiveObject, check_live
+from .arguments import LiveObject, check_live, object_class
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -102,12 +101,9 @@ def object_parameters(function: Callable[..., Any]) -> list[ObjectParameter]:
     hints = typing.get_type_hints(function)
     found = []
     for name in inspect.signature(function).parameters:
-        hint = hints.get(name)
-        union = typing.get_origin(hint) in (typing.Union, types.UnionType)
-        choices = typing.get_args(hint) if union else (hint,)
-        kind = next((choice for choice in choices if hasattr(choice, "c_name")), None)
+        kind, is_optional = object_class(hints.get(name))
         if kind is not None:
-            found.append(ObjectParameter(name, kind, type(None) in choices))
+            found.append(ObjectParameter(name, kind, is_optional))
     return found
 
 

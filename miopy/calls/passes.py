@@ -1,22 +1,25 @@
-"""The four passes once shapes and sizes have been checked: data arguments, then the core.
+"""The four passes once shapes and sizes have been checked, ready to run on any data.
 
 Every call that runs an RNN ends here, whatever describes its sequences.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 from ..core import backward_data as data
 from ..core import backward_weights as weights
 from ..core import forward
+from ..core.backend import Walk
 from ..core.config import RNNConfig
 from ..core.forward import Rows
 from ..core.layout import Layout
+from ..core.memory import Span, are_apart
 from ..core.placement import InBuffer
 from ..core.plan import Plan, plan
-from ..core.sequence import Sequence
+from ..core.sequence import Sequence as Batches
 from . import dropout
 from .data import Buffer, DataArguments
 from .dropout import DropoutDescription
@@ -43,7 +46,7 @@ class Shapes(NamedTuple):
     """
 
     config: RNNConfig
-    sequence: Sequence
+    sequence: Batches
     x: Padded
     y: Padded
     keeps_gradients: bool = False
@@ -106,124 +109,227 @@ class Weights(NamedTuple):
     value: Any
 
 
+class Work(NamedTuple):
+    """What a pass does on its memory.
+
+    walk     takes addresses by the names of arguments; of NULL ones there are none
+    others   memory that it takes besides, and whether it writes it
+    """
+
+    walk: Walk
+    others: tuple[tuple[Span, bool], ...] = ()
+
+
+class Pass:
+    """What calls with the same descriptors, sizes and NULL arguments do, for any data. It keeps
+    names of arguments, never what was passed.
+
+    work       called once memory has been found at all arguments; it may still refuse
+    in_place   see `DataArguments.check_overlap`
+
+    `repeats` is set for a pass that is to run again: the backend may prepare it.
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        memory: DataArguments,
+        work: Callable[[], Work],
+        in_place: Mapping[str, str] | None = None,
+    ) -> None:
+        self.rows = run.shapes.sequence.rows
+        self._backend, self._memory, self._in_place = run.backend, memory, in_place or {}
+        self._names = tuple(each.name for each in memory.arguments)
+        self._sizes = tuple(each.nbytes for each in memory.arguments)
+        self._find_work = work
+        self._work: Work | None = None
+        self.repeats = False
+        self._checked: list[Any] | None = None
+        self._prepared: Callable[[list[Any]], None] | None = None
+        self.take_from(self._names)
+
+    def take_from(self, names: Sequence[str]) -> None:
+        """Let the values of calls have these names; others than the pass's are not looked at."""
+        self._reads = [(names.index(each.name), each.read) for each in self._memory.arguments]
+
+    def run(self, values: Sequence[Any]) -> None:
+        """Run on what a caller passes; all of it is checked before anything is written."""
+        addresses = [read(values[place]) for place, read in self._reads]
+        # Where nothing overlapped in the call before, nothing does in the same places.
+        if addresses != self._checked:
+            self._check(addresses)
+        if self._prepared is None or None in addresses:
+            self._walk(addresses)
+        else:
+            self._prepared(addresses)
+
+    def run_on(self, tensors: Mapping[str, Any], *others: Weights | Buffer | None) -> None:
+        """Run on what the pass was described with."""
+        values = {**tensors, **{each.argument: each.value for each in others if each}}
+        self.take_from(tuple(values))
+        self.run(tuple(values.values()))
+
+    def _check(self, addresses: list[Any]) -> None:
+        others = self._known_work().others
+        if others or None in addresses or not are_apart(addresses, self._sizes):
+            self._memory.check_overlap(addresses, self._in_place, others)
+        self._checked = addresses
+
+    def _walk(self, addresses: list[Any]) -> None:
+        at, walk = zip(self._names, addresses, strict=True), self._known_work().walk
+        walk(self._backend, {name: address for name, address in at if address is not None})
+        if self.repeats:
+            self.repeats = False  # whatever becomes of it, it is asked for once
+            self._prepared = self._backend.prepare(walk, self._names)
+
+    def _known_work(self) -> Work:
+        if self._work is None:
+            self._work = self._find_work()
+        return self._work
+
+
 def _fill(backend: Any, tensor: Padded, address: int, elements: int) -> None:
     """Give every element of a padded tensor its padding value; valid rows are written later."""
     if tensor.index is not None and tensor.fill is not None:
         backend.fill(address, tensor.fill, elements)
 
 
-def run_forward(
+def forward_pass(
     run: Run,
-    tensors: dict[str, Any],
+    tensors: Mapping[str, Any],
     w: Weights,
     workspace: Buffer,
     reserve: Buffer | None,
-) -> None:
+) -> Pass:
     """Training if there is a reserve. `tensors` has x, hx, cx, y, hy and cy."""
-    shapes, call = run.shapes, run.arguments()
+    shapes, memory = run.shapes, run.arguments()
     config, has_c = shapes.config, shapes.config.record.has_cell_state
-    initial, h, c = shapes.initial_elements, shapes.h_elements, shapes.c_elements
-    x = call.read("x", tensors["x"], shapes.x_elements)
-    address = call.read(*w, run.layout.size(config))
-    hx = call.read("hx", tensors["hx"], initial, optional=True)
-    cx = call.read("cx", tensors["cx"], c, optional=True) if has_c else None
-    y = call.write("y", tensors["y"], shapes.y_elements)
-    hy = call.write("hy", tensors["hy"], h, optional=True)
-    cy = call.write("cy", tensors["cy"], c, optional=True) if has_c else None
-    work = call.opaque(workspace, writable=True)
-    space = call.opaque(reserve, writable=True) if reserve else None
-    dropped = None
+    memory.read("x", tensors["x"], shapes.x_elements)
+    memory.read(*w, run.layout.size(config))
+    memory.read("hx", tensors["hx"], shapes.initial_elements, optional=True)
+    if has_c:
+        memory.read("cx", tensors["cx"], shapes.c_elements, optional=True)
+    memory.write("y", tensors["y"], shapes.y_elements)
+    memory.write("hy", tensors["hy"], shapes.h_elements, optional=True)
+    if has_c:
+        memory.write("cy", tensors["cy"], shapes.c_elements, optional=True)
+    memory.opaque(workspace, writable=True)
     if reserve:
-        rows = shapes.sequence.rows
-        dropped = dropout.between_layers(call, run.backend, run.dropout, config, rows)
-    call.check_overlap(("hx", "hy"), ("cx", "cy"))
-    _fill(run.backend, shapes.y, y, shapes.y_elements)
-    forward.forward(
-        shapes.plan(training=reserve is not None),
-        run.backend,
-        shapes.sequence,
-        x=Rows(x, shapes.x.index),
-        hx=hx,
-        cx=cx,
-        weights=InBuffer(run.layout, address),
-        y=Rows(y, shapes.y.index),
-        hy=hy,
-        cy=cy,
-        workspace=work,
-        reserve=space,
-        dropout=dropped,
-    )
+        memory.opaque(reserve, writable=True)
+
+    weights_name, workspace_name = w.argument, workspace.argument
+    reserve_name = reserve.argument if reserve else ""
+    training, rows = reserve is not None, shapes.sequence.rows
+    backend, layout, _, descriptor = run._replace(dropout=dropout.values_of(run.dropout))
+
+    def work() -> Work:
+        found = None
+        if training:
+            found = dropout.between_layers(backend, descriptor, config, rows)
+        dropped = found and found[0]
+
+        def walk(backend: Any, at: Mapping[str, int]) -> None:
+            _fill(backend, shapes.y, at["y"], shapes.y_elements)
+            forward.forward(
+                shapes.plan(training=training),
+                backend,
+                shapes.sequence,
+                x=Rows(at["x"], shapes.x.index),
+                hx=at.get("hx"),
+                cx=at.get("cx"),
+                weights=InBuffer(layout, at[weights_name]),
+                y=Rows(at["y"], shapes.y.index),
+                hy=at.get("hy"),
+                cy=at.get("cy"),
+                workspace=at[workspace_name],
+                reserve=at.get(reserve_name),
+                dropout=dropped,
+            )
+
+        return Work(walk, ((found[1], found[0].advances),) if found else ())
+
+    return Pass(run, memory, work, {"hx": "hy", "cx": "cy"})
 
 
-def run_backward_data(
+def backward_data_pass(
     run: Run,
-    tensors: dict[str, Any],
+    tensors: Mapping[str, Any],
     w: Weights,
     workspace: Buffer,
     reserve: Buffer,
-) -> None:
+) -> Pass:
     """`tensors` has dy, dhy, dcy, hx, cx, dx, dhx and dcx."""
-    shapes, call = run.shapes, run.arguments()
+    shapes, memory = run.shapes, run.arguments()
     config, has_c = shapes.config, shapes.config.record.has_cell_state
-    initial, h, c = shapes.initial_elements, shapes.h_elements, shapes.c_elements
-    dy = call.read("dy", tensors["dy"], shapes.y_elements)
-    address = call.read(*w, run.layout.size(replace(config, bias="none")))
-    hx = call.read("hx", tensors["hx"], initial, optional=True)
-    dhy = call.read("dhy", tensors["dhy"], h, optional=True)
-    cx = call.read("cx", tensors["cx"], c, optional=True) if has_c else None
-    dcy = call.read("dcy", tensors["dcy"], c, optional=True) if has_c else None
-    dx = call.write("dx", tensors["dx"], shapes.x_elements)
-    dhx = call.write("dhx", tensors["dhx"], initial, optional=True)
-    dcx = call.write("dcx", tensors["dcx"], c, optional=True) if has_c else None
-    work = call.opaque(workspace, writable=True)
-    space = call.opaque(reserve, writable=shapes.keeps_gradients)
-    call.check_overlap()
-    scale = dropout.backward_scale(config, run.dropout)
-    _fill(run.backend, shapes.x, dx, shapes.x_elements)
-    data.backward_data(
-        shapes.plan(training=True),
-        run.backend,
-        shapes.sequence,
-        dy=Rows(dy, shapes.y.index),
-        dhy=dhy,
-        dcy=dcy,
-        hx=hx,
-        cx=cx,
-        weights=InBuffer(run.layout, address),
-        dx=Rows(dx, shapes.x.index),
-        dhx=dhx,
-        dcx=dcx,
-        workspace=work,
-        reserve=space,
-        scale=scale,
-    )
+    memory.read("dy", tensors["dy"], shapes.y_elements)
+    memory.read(*w, run.layout.size(replace(config, bias="none")))
+    memory.read("hx", tensors["hx"], shapes.initial_elements, optional=True)
+    memory.read("dhy", tensors["dhy"], shapes.h_elements, optional=True)
+    for name in ("cx", "dcy") if has_c else ():
+        memory.read(name, tensors[name], shapes.c_elements, optional=True)
+    memory.write("dx", tensors["dx"], shapes.x_elements)
+    memory.write("dhx", tensors["dhx"], shapes.initial_elements, optional=True)
+    if has_c:
+        memory.write("dcx", tensors["dcx"], shapes.c_elements, optional=True)
+    memory.opaque(workspace, writable=True)
+    memory.opaque(reserve, writable=shapes.keeps_gradients)
+    weights_name, workspace_name, reserve_name = w.argument, workspace.argument, reserve.argument
+    layout, descriptor = run.layout, dropout.values_of(run.dropout)
+
+    def walk(backend: Any, at: Mapping[str, int]) -> None:
+        scale = dropout.backward_scale(config, descriptor)
+        _fill(backend, shapes.x, at["dx"], shapes.x_elements)
+        data.backward_data(
+            shapes.plan(training=True),
+            backend,
+            shapes.sequence,
+            dy=Rows(at["dy"], shapes.y.index),
+            dhy=at.get("dhy"),
+            dcy=at.get("dcy"),
+            hx=at.get("hx"),
+            cx=at.get("cx"),
+            weights=InBuffer(layout, at[weights_name]),
+            dx=Rows(at["dx"], shapes.x.index),
+            dhx=at.get("dhx"),
+            dcx=at.get("dcx"),
+            workspace=at[workspace_name],
+            reserve=at[reserve_name],
+            scale=scale,
+        )
+
+    return Pass(run, memory, lambda: Work(walk))
 
 
-def run_backward_weights(
+def backward_weights_pass(
     run: Run,
-    tensors: dict[str, Any],
+    tensors: Mapping[str, Any],
     dw: Weights,
     workspace: Buffer,
     reserve: Buffer,
     *,
     accumulate: bool = False,
-) -> None:
+) -> Pass:
     """`tensors` has x and hx. `accumulate` adds to dw instead of overwriting it."""
-    shapes, call = run.shapes, run.arguments()
-    x = call.read("x", tensors["x"], shapes.x_elements)
-    hx = call.read("hx", tensors["hx"], shapes.initial_elements, optional=True)
-    address = call.write(*dw, run.layout.size(shapes.config))
-    work = call.opaque(workspace, writable=True)
-    space = call.opaque(reserve, writable=False)
-    call.check_overlap()
-    weights.backward_weights(
-        shapes.plan(training=True),
-        run.backend,
-        shapes.sequence,
-        x=Rows(x, shapes.x.index),
-        hx=hx,
-        dw=InBuffer(run.layout, address),
-        workspace=work,
-        reserve=space,
-        accumulate=accumulate,
-    )
+    shapes, memory = run.shapes, run.arguments()
+    memory.read("x", tensors["x"], shapes.x_elements)
+    memory.read("hx", tensors["hx"], shapes.initial_elements, optional=True)
+    memory.write(*dw, run.layout.size(shapes.config))
+    memory.opaque(workspace, writable=True)
+    memory.opaque(reserve, writable=False)
+    dw_name, workspace_name, reserve_name = dw.argument, workspace.argument, reserve.argument
+    layout = run.layout
+
+    def walk(backend: Any, at: Mapping[str, int]) -> None:
+        weights.backward_weights(
+            shapes.plan(training=True),
+            backend,
+            shapes.sequence,
+            x=Rows(at["x"], shapes.x.index),
+            hx=at.get("hx"),
+            dw=InBuffer(layout, at[dw_name]),
+            workspace=at[workspace_name],
+            reserve=at[reserve_name],
+            accumulate=accumulate,
+        )
+
+    return Pass(run, memory, lambda: Work(walk))

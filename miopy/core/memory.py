@@ -35,6 +35,7 @@ _ALIGNMENT = {name: dtype.itemsize for name, dtype in _NATIVE.items()} | {"bfloa
 _LAST = 2**56 - 1  # no process has memory above, on any processor
 _first_byte: Callable[[Any], ctypes.c_char] = ctypes.c_char.from_buffer
 _address_of_object = ctypes.addressof
+ndarray = np.ndarray
 
 
 class _Memory(NamedTuple):
@@ -124,35 +125,73 @@ def address_of(
     An integer must be positive, nothing else is known of it. Any other object must be contiguous in
     row-major order. Raises BadParam.
     """
-    if type(value) is int and 0 < value <= _LAST - nbytes:
-        return value
-    # The common case in one breath (carray: contiguous, aligned and writable); whatever is amiss
-    # is named below.
-    if (
-        type(value) is np.ndarray
-        and value.nbytes >= nbytes > 0
-        and (value.dtype.kind in "uif" if dtype is None else value.dtype is _NATIVE.get(dtype))
-        and value.flags.carray
-        and location.memory == HOST
-    ):
-        return _address_of_object(_first_byte(value))
-    if value is None:
-        if optional:
+    read = reader(
+        argument,
+        nbytes=nbytes,
+        dtype=dtype,
+        writable=writable,
+        optional=optional,
+        location=location,
+    )
+    return read(value)
+
+
+def reader(
+    argument: str,
+    *,
+    nbytes: int,
+    dtype: str | None = None,
+    writable: bool = False,
+    optional: bool = False,
+    location: Location = HOST_LOCATION,
+) -> Callable[[Any], int | None]:
+    """`address_of` for whatever values are passed as one argument."""
+    native, last = _NATIVE.get(dtype or ""), _LAST - nbytes
+    of_arrays = nbytes > 0 and location.memory == HOST
+
+    def read(value: Any) -> int | None:
+        if type(value) is int and 0 < value <= last:
+            return value
+        # The common case in one breath (carray: contiguous, aligned and writable); whatever is
+        # amiss is named below.
+        if (
+            type(value) is ndarray
+            and of_arrays
+            and value.nbytes >= nbytes
+            and (value.dtype is native if dtype else value.dtype.kind in "uif")
+            and value.flags.carray
+        ):
+            return _address_of_object(_first_byte(value))
+        return slowly(value)
+
+    def slowly(value: Any) -> int | None:
+        if value is None and optional:
             return None
+        address = _checked_integer(argument, value, nbytes)
+        if address is not None:
+            return address
+        memory = _memory(argument, value, location)
+        _check(argument, memory, nbytes, dtype, writable, location.memory)
+        if memory.stream is not None:
+            location.wait_for(memory.stream)
+        if not memory.address and not optional:  # as DLPack gives a tensor without elements
+            raise BadParam(argument, "must not be NULL")
+        return memory.address or None
+
+    return read
+
+
+def _checked_integer(argument: str, value: Any, nbytes: int) -> int | None:
+    """An integer as an address, None for an object; BadParam for NULL too."""
+    if value is None:
         raise BadParam(argument, "must not be NULL")
-    if isinstance(value, (int, np.integer)):
-        if value <= 0 or isinstance(value, bool):
-            raise BadParam(argument, "must be a positive address", value)
-        if value > _LAST - nbytes:
-            raise BadParam(argument, f"must have room for {nbytes} bytes", value)
-        return int(value)
-    memory = _memory(argument, value, location)
-    _check(argument, memory, nbytes, dtype, writable, location.memory)
-    if memory.stream is not None:
-        location.wait_for(memory.stream)
-    if not memory.address and not optional:  # as DLPack gives a tensor without elements
-        raise BadParam(argument, "must not be NULL")
-    return memory.address or None
+    if not isinstance(value, (int, np.integer)):
+        return None
+    if value <= 0 or isinstance(value, bool):
+        raise BadParam(argument, "must be a positive address", value)
+    if value > _LAST - nbytes:
+        raise BadParam(argument, f"must have room for {nbytes} bytes", value)
+    return int(value)
 
 
 class Description(NamedTuple):
@@ -313,6 +352,16 @@ def check_disjoint(outputs: Iterable[Span], inputs: Iterable[Span]) -> None:
 
 
 _by_address = itemgetter(0)
+
+
+def are_apart(addresses: Iterable[int], sizes: Iterable[int]) -> bool:
+    """Whether no two areas of so many bytes share any; cheaper than to say which ones do."""
+    end = 0
+    for address, nbytes in sorted(zip(addresses, sizes, strict=True)):
+        if address < end:
+            return False
+        end = address + nbytes
+    return True
 
 
 def _overlap(output: str, other: str) -> BadParam:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ...calls.arguments import check_enum, check_integer, check_positive
+from ...calls.repeated import Versioned
 from ...core.config import CONCAT, LEFT_TO_RIGHT, Clip, RNNConfig, remembered_config
 from ...errors import BadParam, NotSupported
 from .dropout import DropoutDescriptor
@@ -60,7 +61,7 @@ PRECISIONS = {FLOAT: (FLOAT,), DOUBLE: (DOUBLE,), HALF: (HALF, FLOAT), BFLOAT16:
 
 
 @dataclass(eq=False, slots=True)
-class RNNDescriptor:
+class RNNDescriptor(Versioned):
     """What an RNN computes.
 
     data_type, input_size   None if it was set by a legacy function: each call brings its own
@@ -71,6 +72,7 @@ class RNNDescriptor:
     """
 
     c_name: ClassVar[str] = "cudnnRNNDescriptor_t"
+    holds: ClassVar[tuple[str, ...]] = ("dropout",)
 
     algo: cudnnRNNAlgo_t = STANDARD
     mode: cudnnRNNMode_t = cudnnRNNMode_t.CUDNN_RNN_TANH

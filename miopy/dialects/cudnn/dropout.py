@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 from ...calls import dropout as masks
 from ...calls.arguments import check_real, require
 from ...calls.operands import Operand, operand, reshaped
+from ...calls.repeated import Versioned
 from ...errors import BadParam, BufferTooSmall
 from .entry import check_set, entry
 from .handle import Handle
@@ -21,7 +22,7 @@ from .tensor import TensorDescriptor
 
 
 @dataclass(eq=False, slots=True)
-class DropoutDescriptor:
+class DropoutDescriptor(Versioned):
     """Dropout and its random states. As created: no dropout, no states.
 
     dropout        the probability of dropping an element, 0 to 1

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from ... import backends
 from ...calls.arguments import check_integer
+from ...calls.repeated import Passes
 from ...errors import DeviceError
 from .entry import LAST, NOT_INITIALIZED, entry
 from .types import cudnnStatus_t
@@ -20,12 +21,14 @@ class Handle:
 
     backend   executes the handle's calls; one instance per handle
     stream    as given, not owned; None is the default stream
+    passes    that its calls have run
     """
 
     c_name: ClassVar[str] = "cudnnHandle_t"
 
     backend: Any
     stream: Any = None
+    passes: Passes = field(default_factory=Passes)
     alive: bool = True
 
 
@@ -52,6 +55,7 @@ def cudnnDestroy(handle: Handle | None) -> None:
     """Give back the handle's memory and threads, not its stream. None is accepted."""
     if handle is not None:
         handle.alive = False
+        handle.passes.forget()
         handle.backend.close()
         handle.backend = None
 

@@ -14,13 +14,15 @@ from ...calls.arguments import require
 from ...calls.data import Buffer
 from ...calls.passes import (
     Padded,
+    Pass,
     Run,
     Shapes,
     Weights,
-    run_backward_data,
-    run_backward_weights,
-    run_forward,
+    backward_data_pass,
+    backward_weights_pass,
+    forward_pass,
 )
+from ...calls.repeated import repeated
 from ...calls.steps import check_descending, check_outputs
 from ...core import sequence as sequences
 from ...errors import BadParam
@@ -64,6 +66,7 @@ def _run(
 
 
 @entry
+@repeated
 def cudnnRNNForwardInference(
     handle: Handle,
     rnnDesc: RNNDescriptor,
@@ -84,7 +87,7 @@ def cudnnRNNForwardInference(
     cy: Any,
     workspace: Any,
     workSpaceSizeInBytes: int,
-) -> None:
+) -> Pass:
     """As cudnnRNNForwardTraining without reserve and dropout: the same y, hy and cy."""
     require(x=x, w=w, y=y)
     states = {"hxDesc": (hxDesc, hx), "cxDesc": (cxDesc, cx)}
@@ -94,10 +97,11 @@ def cudnnRNNForwardInference(
     tensors = {"x": x, "hx": hx, "cx": cx, "y": y, "hy": hy, "cy": cy}
     space = Buffer("workspace", workspace, workSpaceSizeInBytes)
     check_spaces(run, space, None)
-    run_forward(run, tensors, Weights("w", w), space, None)
+    return forward_pass(run, tensors, Weights("w", w), space, None)
 
 
 @entry
+@repeated
 def cudnnRNNForwardTraining(
     handle: Handle,
     rnnDesc: RNNDescriptor,
@@ -120,7 +124,7 @@ def cudnnRNNForwardTraining(
     workSpaceSizeInBytes: int,
     reserveSpace: Any,
     reserveSpaceSizeInBytes: int,
-) -> None:
+) -> Pass:
     """y, hy and cy from x, and in the reserve what the backward passes need.
 
     seqLength   steps; xDesc and yDesc hold as many descriptors
@@ -134,10 +138,11 @@ def cudnnRNNForwardTraining(
     space = Buffer("workspace", workspace, workSpaceSizeInBytes)
     reserve = Buffer("reserveSpace", reserveSpace, reserveSpaceSizeInBytes)
     check_spaces(run, space, reserve)
-    run_forward(run, tensors, Weights("w", w), space, reserve)
+    return forward_pass(run, tensors, Weights("w", w), space, reserve)
 
 
 @entry
+@repeated
 def cudnnRNNBackwardData(
     handle: Handle,
     rnnDesc: RNNDescriptor,
@@ -166,7 +171,7 @@ def cudnnRNNBackwardData(
     workSpaceSizeInBytes: int,
     reserveSpace: Any,
     reserveSpaceSizeInBytes: int,
-) -> None:
+) -> Pass:
     """dx, dhx and dcx, overwritten, from dy, dhy and dcy.
 
     y              must be given; what it holds is not read
@@ -183,10 +188,11 @@ def cudnnRNNBackwardData(
     space = Buffer("workspace", workspace, workSpaceSizeInBytes)
     reserve = Buffer("reserveSpace", reserveSpace, reserveSpaceSizeInBytes)
     check_spaces(run, space, reserve)
-    run_backward_data(run, tensors, Weights("w", w), space, reserve)
+    return backward_data_pass(run, tensors, Weights("w", w), space, reserve)
 
 
 @entry
+@repeated
 def cudnnRNNBackwardWeights(
     handle: Handle,
     rnnDesc: RNNDescriptor,
@@ -203,7 +209,7 @@ def cudnnRNNBackwardWeights(
     dw: Any,
     reserveSpace: Any,
     reserveSpaceSizeInBytes: int,
-) -> None:
+) -> Pass:
     """Add the gradients of all parameters to dw.
 
     y              must be given; what it holds is not read
@@ -217,6 +223,6 @@ def cudnnRNNBackwardWeights(
     space = Buffer("workspace", workspace, workSpaceSizeInBytes)
     reserve = Buffer("reserveSpace", reserveSpace, reserveSpaceSizeInBytes)
     check_spaces(run, space, reserve)
-    run_backward_weights(
+    return backward_weights_pass(
         run, {"x": x, "hx": hx}, Weights("dw", dw), space, reserve, accumulate=True
     )

@@ -11,12 +11,14 @@ from typing import Any
 from ...calls.arguments import require
 from ...calls.data import Buffer
 from ...calls.passes import (
+    Pass,
     Run,
     Weights,
-    run_backward_data,
-    run_backward_weights,
-    run_forward,
+    backward_data_pass,
+    backward_weights_pass,
+    forward_pass,
 )
+from ...calls.repeated import repeated
 from ...errors import NotSupported
 from .descriptors import RNNDescriptor
 from .entry import check_set, entry
@@ -55,6 +57,7 @@ def _refuse_attention(**values: Any) -> None:
 
 
 @entry
+@repeated
 def cudnnRNNForwardTrainingEx(
     handle: Handle,
     rnnDesc: RNNDescriptor,
@@ -84,7 +87,7 @@ def cudnnRNNForwardTrainingEx(
     workSpaceSizeInBytes: int,
     reserveSpace: Any,
     reserveSpaceSizeInBytes: int,
-) -> None:
+) -> Pass:
     """y, hy and cy from x, and in the reserve what the backward passes need."""
     _refuse_attention(kDesc=kDesc, keys=keys, cDesc=cDesc, cAttn=cAttn)
     _refuse_attention(iDesc=iDesc, iAttn=iAttn, qDesc=qDesc, queries=queries)
@@ -97,10 +100,11 @@ def cudnnRNNForwardTrainingEx(
     space = Buffer("workSpace", workSpace, workSpaceSizeInBytes)
     reserve = Buffer("reserveSpace", reserveSpace, reserveSpaceSizeInBytes)
     check_spaces(run, space, reserve)
-    run_forward(run, tensors, Weights("w", w), space, reserve)
+    return forward_pass(run, tensors, Weights("w", w), space, reserve)
 
 
 @entry
+@repeated
 def cudnnRNNForwardInferenceEx(
     handle: Handle,
     rnnDesc: RNNDescriptor,
@@ -128,7 +132,7 @@ def cudnnRNNForwardInferenceEx(
     queries: Any,
     workSpace: Any,
     workSpaceSizeInBytes: int,
-) -> None:
+) -> Pass:
     """As cudnnRNNForwardTrainingEx without reserve and dropout: the same y, hy and cy."""
     _refuse_attention(kDesc=kDesc, keys=keys, cDesc=cDesc, cAttn=cAttn)
     _refuse_attention(iDesc=iDesc, iAttn=iAttn, qDesc=qDesc, queries=queries)
@@ -140,10 +144,11 @@ def cudnnRNNForwardInferenceEx(
     tensors = {"x": x, "hx": hx, "cx": cx, "y": y, "hy": hy, "cy": cy}
     space = Buffer("workSpace", workSpace, workSpaceSizeInBytes)
     check_spaces(run, space, None)
-    run_forward(run, tensors, Weights("w", w), space, None)
+    return forward_pass(run, tensors, Weights("w", w), space, None)
 
 
 @entry
+@repeated
 def cudnnRNNBackwardDataEx(
     handle: Handle,
     rnnDesc: RNNDescriptor,
@@ -175,7 +180,7 @@ def cudnnRNNBackwardDataEx(
     workSpaceSizeInBytes: int,
     reserveSpace: Any,
     reserveSpaceSizeInBytes: int,
-) -> None:
+) -> Pass:
     """dx, dhx and dcx, overwritten, from dy, dhy and dcy.
 
     y              must be given; what it holds is not read
@@ -193,10 +198,11 @@ def cudnnRNNBackwardDataEx(
     space = Buffer("workSpace", workSpace, workSpaceSizeInBytes)
     reserve = Buffer("reserveSpace", reserveSpace, reserveSpaceSizeInBytes)
     check_spaces(run, space, reserve)
-    run_backward_data(run, tensors, Weights("w", w), space, reserve)
+    return backward_data_pass(run, tensors, Weights("w", w), space, reserve)
 
 
 @entry
+@repeated
 def cudnnRNNBackwardWeightsEx(
     handle: Handle,
     rnnDesc: RNNDescriptor,
@@ -212,7 +218,7 @@ def cudnnRNNBackwardWeightsEx(
     dw: Any,
     reserveSpace: Any,
     reserveSpaceSizeInBytes: int,
-) -> None:
+) -> Pass:
     """Add the gradients of all parameters to dw.
 
     y              must be given; what it holds is not read
@@ -225,6 +231,6 @@ def cudnnRNNBackwardWeightsEx(
     space = Buffer("workSpace", workSpace, workSpaceSizeInBytes)
     reserve = Buffer("reserveSpace", reserveSpace, reserveSpaceSizeInBytes)
     check_spaces(run, space, reserve)
-    run_backward_weights(
+    return backward_weights_pass(
         run, {"x": x, "hx": hx}, Weights("dw", dw), space, reserve, accumulate=True
     )

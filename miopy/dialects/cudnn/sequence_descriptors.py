@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from ...calls.arguments import check_enum, check_integer, check_integers
 from ...calls.datatypes import DataType
+from ...calls.repeated import Versioned
 from ...calls.scalars import scalar, write_scalar
 from ...calls.sequences import BATCH_MAJOR, PACKED, SEQ_MAJOR, check_lengths
 from ...errors import BadParam
@@ -22,7 +23,7 @@ LAYOUTS = {
 
 
 @dataclass(eq=False, slots=True)
-class RNNDataDescriptor:
+class RNNDataDescriptor(Versioned):
     """A batch of sequences of vectors.
 
     lengths        steps of each sequence, batch_size of them; none before the descriptor is set

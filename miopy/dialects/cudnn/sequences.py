@@ -22,13 +22,15 @@ from typing import Any
 from ...calls.arguments import check_enum, require
 from ...calls.data import Buffer, check_size
 from ...calls.passes import (
+    Pass,
     Run,
     Shapes,
     Weights,
-    run_backward_data,
-    run_backward_weights,
-    run_forward,
+    backward_data_pass,
+    backward_weights_pass,
+    forward_pass,
 )
+from ...calls.repeated import repeated
 from ...calls.sequences import padded
 from ...core import sequence as sequences
 from ...core.config import RNNConfig
@@ -84,6 +86,7 @@ def check_spaces(
 
 
 @entry
+@repeated
 def cudnnRNNForward(
     handle: Handle,
     rnnDesc: RNNDescriptor,
@@ -105,7 +108,7 @@ def cudnnRNNForward(
     workSpace: Any,
     reserveSpaceSize: int,
     reserveSpace: Any,
-) -> None:
+) -> Pass:
     """y, hy and cy from x; in training also what the backward passes need, in the reserve.
 
     hy, cy         may be hx, cx
@@ -122,10 +125,11 @@ def cudnnRNNForward(
     check_size("weightSpaceSize", weightSpaceSize, weights_nbytes(config))
     check_spaces(config, xDesc, workspace, reserve)
     tensors = {"x": x, "hx": hx, "cx": cx, "y": y, "hy": hy, "cy": cy}
-    run_forward(run, tensors, Weights("weightSpace", weightSpace), workspace, reserve)
+    return forward_pass(run, tensors, Weights("weightSpace", weightSpace), workspace, reserve)
 
 
 @entry
+@repeated
 def cudnnRNNBackwardData_v8(
     handle: Handle,
     rnnDesc: RNNDescriptor,
@@ -149,7 +153,7 @@ def cudnnRNNBackwardData_v8(
     workSpace: Any,
     reserveSpaceSize: int,
     reserveSpace: Any,
-) -> None:
+) -> Pass:
     """dx, dhx and dcx, overwritten, from dy, dhy and dcy.
 
     y              must be given; what it holds is not read
@@ -167,10 +171,11 @@ def cudnnRNNBackwardData_v8(
     check_spaces(config, xDesc, workspace, reserve)
     tensors = {"dy": dy, "dhy": dhy, "dcy": dcy, "hx": hx, "cx": cx}
     tensors |= {"dx": dx, "dhx": dhx, "dcx": dcx}
-    run_backward_data(run, tensors, Weights("weightSpace", weightSpace), workspace, reserve)
+    return backward_data_pass(run, tensors, Weights("weightSpace", weightSpace), workspace, reserve)
 
 
 @entry
+@repeated
 def cudnnRNNBackwardWeights_v8(
     handle: Handle,
     rnnDesc: RNNDescriptor,
@@ -188,7 +193,7 @@ def cudnnRNNBackwardWeights_v8(
     workSpace: Any,
     reserveSpaceSize: int,
     reserveSpace: Any,
-) -> None:
+) -> Pass:
     """Add the gradients of all parameters to dweightSpace.
 
     addGrad        CUDNN_WGRAD_MODE_ADD; SET is NotSupported, as in cuDNN
@@ -207,4 +212,6 @@ def cudnnRNNBackwardWeights_v8(
     check_size("weightSpaceSize", weightSpaceSize, weights_nbytes(config))
     check_spaces(config, xDesc, workspace, reserve)
     gradients = Weights("dweightSpace", dweightSpace)
-    run_backward_weights(run, {"x": x, "hx": hx}, gradients, workspace, reserve, accumulate=True)
+    return backward_weights_pass(
+        run, {"x": x, "hx": hx}, gradients, workspace, reserve, accumulate=True
+    )

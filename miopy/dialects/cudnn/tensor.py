@@ -14,6 +14,7 @@ from typing import ClassVar
 
 from ...calls.arguments import check_enum, check_integer, check_integers, check_positive
 from ...calls.datatypes import DataType
+from ...calls.repeated import Versioned
 from ...core.strided import packed_strides
 from ...errors import BadParam, NotSupported
 from .entry import check_set, entry
@@ -24,7 +25,7 @@ MIN_DIMS = 3
 
 
 @dataclass(eq=False, slots=True)
-class TensorDescriptor:
+class TensorDescriptor(Versioned):
     """Shape and placement of a tensor.
 
     dims      lengths, each > 0
@@ -72,7 +73,7 @@ class TensorDescriptor:
 
 
 @dataclass(eq=False, slots=True)
-class FilterDescriptor:
+class FilterDescriptor(Versioned):
     """Shape of a dense filter, which stands for all weights of an RNN or for one parameter."""
 
     c_name: ClassVar[str] = "cudnnFilterDescriptor_t"

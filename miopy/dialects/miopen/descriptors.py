@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from ...calls.arguments import check_enum, check_integer
+from ...calls.repeated import Versioned
 from ...core import cells
 from ...core.config import CONCAT, LEFT_TO_RIGHT, RNNConfig, remembered_config
 from ...errors import BadParam
@@ -32,7 +33,7 @@ RNN_DATA_TYPES = (miopenDataType_t.miopenHalf, miopenDataType_t.miopenFloat)
 
 
 @dataclass(eq=False, slots=True)
-class RNNDescriptor:
+class RNNDescriptor(Versioned):
     """What an RNN computes, except for the input size, which comes with each call.
 
     dropout   read when a call needs it, so later changes to it are seen; None if
@@ -40,6 +41,7 @@ class RNNDescriptor:
     """
 
     c_name: ClassVar[str] = "miopenRNNDescriptor_t"
+    holds: ClassVar[tuple[str, ...]] = ("dropout",)
 
     mode: miopenRNNMode_t = miopenRNNMode_t.miopenRNNTANH
     algo: miopenRNNAlgo_t = miopenRNNAlgo_t.miopenRNNdefault

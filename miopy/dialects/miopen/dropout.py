@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 from ...calls import dropout as masks
 from ...calls.arguments import check_real
 from ...calls.operands import Operand, demand, operand, reshaped
+from ...calls.repeated import Versioned
 from ...core.memory import HOST_LOCATION
 from .entry import entry
 from .handle import Handle, timed
@@ -21,7 +22,7 @@ from .types import miopenRNGType_t
 
 
 @dataclass(eq=False, slots=True)
-class DropoutDescriptor:
+class DropoutDescriptor(Versioned):
     """Dropout and its random states. As created: no dropout, no states.
 
     dropout        the probability of dropping an element

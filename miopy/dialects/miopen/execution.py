@@ -18,12 +18,13 @@ from ...calls.arguments import require
 from ...calls.data import Buffer, check_size
 from ...calls.passes import (
     Padded,
+    Pass,
     Run,
     Shapes,
     Weights,
-    run_backward_data,
-    run_backward_weights,
-    run_forward,
+    backward_data_pass,
+    backward_weights_pass,
+    forward_pass,
 )
 from ...calls.steps import Steps, check_descending, check_outputs
 from ...core import sequence as sequences
@@ -78,6 +79,7 @@ def _run(
 
 @entry
 @timed
+@runs.described
 def miopenRNNForwardTraining(
     handle: Handle,
     rnnDesc: RNNDescriptor,
@@ -100,7 +102,7 @@ def miopenRNNForwardTraining(
     workSpaceNumBytes: int,
     reserveSpace: Any,
     reserveSpaceNumBytes: int,
-) -> None:
+) -> Pass:
     """y, hy and cy from x, and in the reserve what the backward passes need.
 
     sequenceLen   steps; xDesc and yDesc hold as many descriptors, {batch, vector} each
@@ -121,11 +123,12 @@ def miopenRNNForwardTraining(
     tensors = {"x": x, "hx": hx, "cx": cx, "y": y, "hy": hy, "cy": cy}
     reserve = Buffer("reserveSpace", reserveSpace, reserveSpaceNumBytes)
     workspace = Buffer("workSpace", workSpace, workSpaceNumBytes)
-    run_forward(run, tensors, Weights("w", w), workspace, reserve)
+    return forward_pass(run, tensors, Weights("w", w), workspace, reserve)
 
 
 @entry
 @timed
+@runs.described
 def miopenRNNForwardInference(
     handle: Handle,
     rnnDesc: RNNDescriptor,
@@ -146,7 +149,7 @@ def miopenRNNForwardInference(
     cy: Any,
     workSpace: Any,
     workSpaceNumBytes: int,
-) -> None:
+) -> Pass:
     """As miopenRNNForwardTraining without reserve and dropout: the same y, hy and cy."""
     runs.refuse_bfloat16(wDesc=wDesc, hyDesc=hyDesc)
     require(x=x, w=w, y=y)
@@ -159,11 +162,12 @@ def miopenRNNForwardInference(
     runs.check_weights_type(rnnDesc, "wDesc", wDesc)
     tensors = {"x": x, "hx": hx, "cx": cx, "y": y, "hy": hy, "cy": cy}
     workspace = Buffer("workSpace", workSpace, workSpaceNumBytes)
-    run_forward(run, tensors, Weights("w", w), workspace, None)
+    return forward_pass(run, tensors, Weights("w", w), workspace, None)
 
 
 @entry
 @timed
+@runs.described
 def miopenRNNBackwardData(
     handle: Handle,
     rnnDesc: RNNDescriptor,
@@ -192,7 +196,7 @@ def miopenRNNBackwardData(
     workSpaceNumBytes: int,
     reserveSpace: Any,
     reserveSpaceNumBytes: int,
-) -> None:
+) -> Pass:
     """dx, dhx and dcx, overwritten, from dy, dhy and dcy.
 
     y               never read, may be None
@@ -230,11 +234,12 @@ def miopenRNNBackwardData(
     tensors |= {"dx": dx, "dhx": dhx, "dcx": dcx}
     reserve = Buffer("reserveSpace", reserveSpace, reserveSpaceNumBytes)
     workspace = Buffer("workSpace", workSpace, workSpaceNumBytes)
-    run_backward_data(run, tensors, Weights("w", w), workspace, reserve)
+    return backward_data_pass(run, tensors, Weights("w", w), workspace, reserve)
 
 
 @entry
 @timed
+@runs.described
 def miopenRNNBackwardWeights(
     handle: Handle,
     rnnDesc: RNNDescriptor,
@@ -251,7 +256,7 @@ def miopenRNNBackwardWeights(
     workSpaceNumBytes: int,
     reserveSpace: Any,
     reserveSpaceNumBytes: int,
-) -> None:
+) -> Pass:
     """dw, overwritten, from what the passes before left in workspace and reserve.
 
     y            never read, may be None
@@ -269,4 +274,4 @@ def miopenRNNBackwardWeights(
     runs.check_weights_type(rnnDesc, "dwDesc", dwDesc)
     reserve = Buffer("reserveSpace", reserveSpace, reserveSpaceNumBytes)
     workspace = Buffer("workSpace", workSpace, workSpaceNumBytes)
-    run_backward_weights(run, {"x": x, "hx": hx}, Weights("dw", dw), workspace, reserve)
+    return backward_weights_pass(run, {"x": x, "hx": hx}, Weights("dw", dw), workspace, reserve)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeVar
 
 from ... import backends
+from ...calls.repeated import Passes
 from ...errors import BadParam
 from .entry import entry
 from .types import miopenStatus_t
@@ -30,6 +31,7 @@ class Handle:
     allocator_context  passed to both
     profiling          whether calls are timed
     kernel_time        milliseconds of the last timed call
+    passes             that its calls have run
     """
 
     c_name: ClassVar[str] = "miopenHandle_t"
@@ -41,6 +43,7 @@ class Handle:
     allocator_context: Any = None
     profiling: bool = False
     kernel_time: float = 0.0
+    passes: Passes = field(default_factory=Passes)
     alive: bool = True
 
 
@@ -104,6 +107,7 @@ def miopenDestroy(handle: Handle | None) -> None:
     """Give back the handle's memory and threads, not its stream. None is accepted."""
     if handle is not None:
         handle.alive = False
+        handle.passes.forget()
         handle.backend.close()
         handle.backend = None
 

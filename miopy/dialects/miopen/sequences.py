@@ -18,12 +18,13 @@ from ...calls.arguments import check_enum, require
 from ...calls.data import Buffer, check_size
 from ...calls.passes import (
     Padded,
+    Pass,
     Run,
     Shapes,
     Weights,
-    run_backward_data,
-    run_backward_weights,
-    run_forward,
+    backward_data_pass,
+    backward_weights_pass,
+    forward_pass,
 )
 from ...calls.sequences import BATCH_MAJOR, PACKED, SEQ_MAJOR, padded
 from ...core import sequence as sequences
@@ -109,6 +110,7 @@ def _check_states(
 
 @entry
 @timed
+@runs.described
 def miopenRNNForward(
     handle: Handle,
     rnnDesc: RNNDescriptor,
@@ -129,7 +131,7 @@ def miopenRNNForward(
     workSpaceNumBytes: int,
     reserveSpace: Any,
     reserveSpaceNumBytes: int,
-) -> None:
+) -> Pass:
     """y, hy and cy from x; in training also what the backward passes need, in the reserve.
 
     hx, cx, hy, cy   may be None in any combination; cx and cy are only used by LSTM
@@ -147,11 +149,12 @@ def miopenRNNForward(
     _check_states(rnnDesc, xDesc, hDesc=(hDesc, (hx, hy)), cDesc=(cDesc, cells))
     run = _run(handle, rnnDesc, xDesc, yDesc)
     tensors = {"x": x, "hx": hx, "cx": cx, "y": y, "hy": hy, "cy": cy}
-    run_forward(run, tensors, Weights("w", w), workspace, reserve if training else None)
+    return forward_pass(run, tensors, Weights("w", w), workspace, reserve if training else None)
 
 
 @entry
 @timed
+@runs.described
 def miopenRNNBackwardSeqData(
     handle: Handle,
     rnnDesc: RNNDescriptor,
@@ -174,7 +177,7 @@ def miopenRNNBackwardSeqData(
     workSpaceNumBytes: int,
     reserveSpace: Any,
     reserveSpaceNumBytes: int,
-) -> None:
+) -> Pass:
     """dx, dhx and dcx, overwritten, from dy, dhy and dcy.
 
     y               never read, may be None
@@ -192,11 +195,12 @@ def miopenRNNBackwardSeqData(
     run = _run(handle, rnnDesc, xDesc, yDesc)
     tensors = {"dy": dy, "dhy": dhy, "dcy": dcy, "hx": hx, "cx": cx}
     tensors |= {"dx": dx, "dhx": dhx, "dcx": dcx}
-    run_backward_data(run, tensors, Weights("w", w), workspace, reserve)
+    return backward_data_pass(run, tensors, Weights("w", w), workspace, reserve)
 
 
 @entry
 @timed
+@runs.described
 def miopenRNNBackwardWeightsSeqTensor(
     handle: Handle,
     rnnDesc: RNNDescriptor,
@@ -212,7 +216,7 @@ def miopenRNNBackwardWeightsSeqTensor(
     workSpaceNumBytes: int,
     reserveSpace: Any,
     reserveSpaceNumBytes: int,
-) -> None:
+) -> Pass:
     """dw, overwritten, from what the passes before left in workspace and reserve.
 
     y            never read, may be None
@@ -226,4 +230,4 @@ def miopenRNNBackwardWeightsSeqTensor(
     _check_sizes(rnnDesc, xDesc, workspace, reserve, weightSpaceSize)
     _check_states(rnnDesc, xDesc, hDesc=(hDesc, (hx,)))
     run = _run(handle, rnnDesc, xDesc, yDesc)
-    run_backward_weights(run, {"x": x, "hx": hx}, Weights("dw", dw), workspace, reserve)
+    return backward_weights_pass(run, {"x": x, "hx": hx}, Weights("dw", dw), workspace, reserve)

@@ -14,7 +14,15 @@ from ...core.config import RNNConfig
 # Gate-sized buffers per cell that MIOpen books: pre-activations, cell states, products kept apart.
 BUFFERS = {"relu": 1, "tanh": 1, "lstm": 6, "gru": 4}
 
+# Read by every call.
+METHOD, DYNAMIC = "MIOPEN_RNNWRW_REDUCTION", "MIOPEN_DEBUG_DYNAMIC_REDUCTION"
+
 _DISABLED = {"0", "no", "off", "false", "disable", "disabled"}
+
+
+def settings() -> tuple[str, str]:
+    """What the environment says now."""
+    return os.environ.get(METHOD, "1"), os.environ.get(DYNAMIC, "1")
 
 
 def reduction(config: RNNConfig, rows: int) -> int:
@@ -26,12 +34,12 @@ def reduction(config: RNNConfig, rows: int) -> int:
     width = config.output_size * config.num_gates
     if rows <= 1 or width == 0:
         return 0
-    method = os.environ.get("MIOPEN_RNNWRW_REDUCTION", "1")
+    method, generic = settings()
     if method == "0":
         return 0
     if method in ("2", "3"):
         return rows * config.itemsize
-    dynamic = os.environ.get("MIOPEN_DEBUG_DYNAMIC_REDUCTION", "1").lower() not in _DISABLED
+    dynamic = generic.lower() not in _DISABLED
     fixed = (4096 if dynamic else 0) + (4 if config.dtype == "float16" else 0)
     if rows <= 1024:
         partial = 0

@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from ...calls.arguments import check_enum, check_integer, check_integers, check_positive
 from ...calls.datatypes import DataType
+from ...calls.repeated import Versioned
 from ...core.strided import packed_strides
 from ...errors import BadParam
 from .entry import entry
@@ -22,7 +23,7 @@ from .types import (
 
 
 @dataclass(eq=False, slots=True)
-class TensorDescriptor:
+class TensorDescriptor(Versioned):
     """Shape and placement of a tensor.
 
     dims           lengths, each > 0; none before the descriptor is set
@@ -71,7 +72,7 @@ class TensorDescriptor:
 
 
 @dataclass(eq=False, slots=True)
-class SeqTensorDescriptor:
+class SeqTensorDescriptor(Versioned):
     """A batch of sequences of vectors; filled by miopenSetRNNDataSeqTensorDescriptor.
 
     lengths         steps of each sequence, batch_size of them

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from ...calls.data import Buffer
-from ...calls.passes import Run, Weights, run_backward_data, run_backward_weights
+from ...calls.passes import Run, Weights, backward_data_pass, backward_weights_pass
 from ...core.memory import describe
 from ...core.plan import Plan
 from ...errors import BufferTooSmall
@@ -187,7 +187,9 @@ def _backprop(values: Mapping[str, Any]) -> Backprop:
     workspace = memory.workspace(plan.workspace.nbytes)
     run = Run(device, CUDNN, shapes, DropoutStates(attributes.rate))
     params = Weights("params", tensors["params"].address(device))
-    run_backward_data(run, at, params, workspace, reserve)
-    run_backward_weights(run, at, Weights("params_backprop", dw_address), workspace, reserve)
+    backward_data_pass(run, at, params, workspace, reserve).run_on(at, params, workspace, reserve)
+    dparams = Weights("params_backprop", dw_address)
+    of_weights = backward_weights_pass(run, at, dparams, workspace, reserve)
+    of_weights.run_on(at, dparams, workspace, reserve)
     memory.finish()
     return Backprop(dx, dhx, dcx, dw)

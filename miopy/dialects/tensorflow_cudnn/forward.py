@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...calls.data import Buffer
-from ...calls.passes import Run, Weights, run_forward
+from ...calls.passes import Run, Weights, forward_pass
 from ...layouts import CUDNN
 from .attributes import check_bool, read_attributes
 from .dropout import DropoutStates, draw_states
@@ -148,6 +148,7 @@ def _forward(values: Mapping[str, Any]) -> Forward:
         reserve_space = memory.placeholder()
     run = Run(memory.device, CUDNN, shapes, states)
     params = Weights("params", tensors["params"].address(memory.device))
-    run_forward(run, at, params, memory.workspace(plan.workspace.nbytes), reserve)
+    workspace = memory.workspace(plan.workspace.nbytes)
+    forward_pass(run, at, params, workspace, reserve).run_on(at, params, workspace, reserve)
     memory.finish()
     return Forward(output, output_h, output_c, reserve_space)

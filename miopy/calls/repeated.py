@@ -1,0 +1,139 @@
+"""Calls that repeat: what descriptors and sizes say of a pass is worked out once.
+
+A function that wears `repeated` describes a pass instead of running it. What it answers depends on
+its descriptors, its numbers, and which of its data arguments are NULL, and is remembered by these;
+what is passed as data is looked at in every call.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import itertools
+import typing
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, ClassVar, ParamSpec
+
+from .arguments import object_class
+from .passes import Pass
+
+P = ParamSpec("P")
+
+MOST_PASSES = 256  # that a handle remembers
+MOST_ROWS = 4096  # of a pass that is: with more, its sequences take memory, and it takes long
+
+_next_version = itertools.count().__next__
+_set = object.__setattr__
+
+
+class Versioned:
+    """A descriptor that tells when it changes: no two states of any descriptors share a version.
+
+    holds   its attributes that are descriptors, or None
+    """
+
+    __slots__ = ("version",)
+
+    holds: ClassVar[tuple[str, ...]] = ()
+    version: int
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        _set(self, name, value)
+        # After the change: who reads a version may see a later state, never an earlier one.
+        _set(self, "version", _next_version())
+
+
+class Passes:
+    """The passes that calls on a handle have run more than once, by what they were called with."""
+
+    def __init__(self) -> None:
+        self._known: dict[Hashable, Pass] = {}
+        self._met: set[int] = set()  # hashes of keys: descriptors may change with every call
+        self.find = self._known.get
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def meet(self, key: Hashable, described: Pass) -> None:
+        """Remember a pass whose key comes for the second time."""
+        if described.rows > MOST_ROWS:
+            return
+        if len(self._known) >= MOST_PASSES or len(self._met) > 2 * MOST_PASSES:
+            self.forget()
+        if hash(key) in self._met:
+            described.repeats = True
+            self._known[key] = described
+        self._met.add(hash(key))
+
+    def forget(self) -> None:
+        self._known.clear()
+        self._met.clear()
+
+
+# What the decorator puts around a function, compiled for each; see `entry`. A key that cannot be
+# made is one of arguments that are refused, or arrays of an own kind.
+WRAPPER = """
+def {name}({parameters}):
+    try:
+        key = ({name!r}, {key})
+        found = {handle}.passes.find(key)
+    except (AttributeError, TypeError):
+        key = found = None
+    if found is None:
+        found = _function({parameters})
+        found.take_from(_data)
+        if key is not None:
+            {handle}.passes.meet(key, found)
+    found.run(({data},))
+"""
+
+
+def versions(descriptors: Any) -> tuple[int, ...]:
+    """Those of an array of descriptors, one per time step."""
+    if type(descriptors) not in (list, tuple):
+        raise TypeError
+    return tuple([descriptor.version for descriptor in descriptors])
+
+
+def repeated(
+    function: Callable[P, Pass], *, also: Callable[[], Hashable] | None = None
+) -> Callable[P, None]:
+    """A function that runs the pass that `function` describes.
+
+    Its first parameter is a handle with `passes`; parameters annotated `Any` are data.
+
+    also   what else a description depends on
+    """
+    hints = typing.get_type_hints(function)
+    names = list(inspect.signature(function).parameters)
+    handle, *others = names
+    data = [name for name in others if hints[name] is Any]
+    parts = [_key_part(name, hints[name]) for name in others]
+    text = WRAPPER.format(
+        name=function.__name__,
+        parameters=", ".join(names),
+        handle=handle,
+        key=", ".join([*parts, *(["_also()"] if also else [])]),
+        data=", ".join(data),
+    )
+    found: dict[str, Any] = {"_function": function, "_data": tuple(data), "_also": also}
+    found["_versions"] = versions
+    exec(compile(text, f"<repeated {function.__name__}>", "exec"), found)
+    wrapper: Any = functools.wraps(function)(found[function.__name__])
+    wrapper.__annotations__ = function.__annotations__ | {"return": None}
+    wrapper.__signature__ = inspect.signature(function).replace(return_annotation=None)
+    return wrapper
+
+
+def _key_part(name: str, hint: Any) -> str:
+    """What a pass depends on of a parameter."""
+    if hint is Any:
+        return f"{name} is None"
+    if typing.get_origin(hint) is Sequence:
+        return f"_versions({name})"
+    kind, is_optional = object_class(hint)
+    if kind is None:
+        return f"{name}, type({name})"  # 1.0 equals 1, and is refused
+    held = [f"{name}.{part} and {name}.{part}.version" for part in kind.holds]
+    given = ", ".join([f"{name}.version", *held])
+    return f"{name} and ({given})" if is_optional else given
