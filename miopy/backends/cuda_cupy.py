@@ -106,18 +106,20 @@ class _Blas:
 
 
 @lru_cache(maxsize=1)
-def _libraries() -> tuple[int, _Blas]:
-    """The address of the driver's launch function, and BLAS, of the versions that CuPy uses."""
+def _libraries() -> tuple[tuple[int, int], _Blas]:
+    """The addresses of the driver's launch functions, and BLAS, of the versions that CuPy uses."""
     import cupy
 
     if cupy.cuda.runtime.is_hip:
         driver = ctypes.CDLL("libamdhip64.so")
-        launch = driver.hipModuleLaunchKernel
+        launches: tuple[Any, Any] = driver.hipModuleLaunchKernel, None
         blas = _Blas(ctypes.CDLL("libhipblas.so"), True)
     else:
-        launch = ctypes.CDLL("libcuda.so.1").cuLaunchKernel
+        driver = ctypes.CDLL("libcuda.so.1")
+        launches = driver.cuLaunchKernel, driver.cuLaunchCooperativeKernel
         blas = _Blas(_cublas(cupy.cuda.runtime.runtimeGetVersion() // 1000), False)
-    return ctypes.cast(launch, ctypes.c_void_p).value or 0, blas
+    launch, together = (ctypes.cast(each, ctypes.c_void_p).value or 0 for each in launches)
+    return (launch, together), blas
 
 
 def _cublas(major: int) -> ctypes.CDLL:
@@ -211,7 +213,7 @@ class CupyDevice:
         self._id: int = self._runtime.getDevice()
         self._left: list[int] = []
         self._allowed: set[int] = set()  # functions that may have more shared memory
-        launch, self._blas = _libraries()
+        (launch, together), self._blas = _libraries()
         self.has_graphs = not self._blas.is_hip  # CuPy's are for CUDA alone
         with self:
             multiprocessors = cupy.cuda.Device(self._id).attributes["MultiProcessorCount"]
@@ -223,6 +225,7 @@ class CupyDevice:
         no_transpose, transpose = self._blas.transposes
         self.calls = Calls(
             launch=launch,
+            launch_together=together,
             gemm=ctypes.cast(self._blas.gemm, ctypes.c_void_p).value or 0,
             blas=self._handle.value or 0,
             no_transpose=no_transpose,

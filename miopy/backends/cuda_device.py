@@ -18,10 +18,12 @@ from .cuda_source import Source
 class Calls:
     """Addresses and numbers for `device_calls` of kernels/stepped/calls.h.
 
+    launch_together   0 where the device's driver has none
     types, computes   of cuBLAS or hipBLAS, for float32, float16, bfloat16 and float64
     """
 
     launch: int
+    launch_together: int
     gemm: int
     blas: int
     no_transpose: int

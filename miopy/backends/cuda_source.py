@@ -129,15 +129,16 @@ def _source(
     lines = [f"#define {name} {value}" for name, value in defines.items()]
     included: set[str] = set()
     for file in files:
-        lines += _resolved(file, included)
+        lines += resolved(file, included)
     text = "\n".join(lines) + "\n"
     suffix = f"_{STORAGE[dtype].lower()}" if dtype else ""
     kernels = re.findall(KERNEL_NAME, text, re.MULTILINE)
     return Source(name, text, tuple(f"{kernel}{suffix}" for kernel in kernels))
 
 
-def _resolved(file: str, included: set[str]) -> list[str]:
+def resolved(file: str, included: set[str] | None = None) -> list[str]:
     """The lines of a file under miopy/kernels with its includes in place; nothing twice."""
+    included = set() if included is None else included
     if file in included:
         return []
     included.add(file)
@@ -146,7 +147,7 @@ def _resolved(file: str, included: set[str]) -> list[str]:
         include = re.match(r'\s*#include "([\w/.]+)"', line)
         if include:
             beside = os.path.normpath(Path(file).parent / include[1])
-            lines += [*_resolved(beside, included), f'#line {number + 1} "{file}"']
+            lines += [*resolved(beside, included), f'#line {number + 1} "{file}"']
         else:
             lines.append(line)
     return lines

@@ -16,6 +16,7 @@ SUCCESS = 0
 
 _INT, _UNSIGNED, _POINTER = ctypes.c_int, ctypes.c_uint, ctypes.c_void_p
 LAUNCH = ctypes.CFUNCTYPE(_INT, _POINTER, *[_UNSIGNED] * 7, *[_POINTER] * 3)
+_LAUNCH_TOGETHER = ctypes.CFUNCTYPE(_INT, _POINTER, *[_UNSIGNED] * 7, *[_POINTER] * 2)
 _MATRIX = (_POINTER, _INT, _INT)
 _GEMM = ctypes.CFUNCTYPE(
     *(_INT, _POINTER, *[_INT] * 5, _POINTER, *_MATRIX, *_MATRIX, _POINTER, *_MATRIX, _INT, _INT)
@@ -48,10 +49,17 @@ def launch(
     block: tuple[int, int, int] = (256, 1, 1),
     shared_nbytes: int = 0,
     stream: int = 0,
+    together: bool = False,
 ) -> int:
-    """The driver's answer, 0 for success. Arguments are ctypes values and Arrays; None is NULL."""
+    """The driver's answer, 0 for success. Arguments are ctypes values and Arrays; None is NULL.
+
+    together   all blocks must run at a time
+    """
     values = list(map(_argument, arguments))
     addresses = (_POINTER * len(values))(*map(ctypes.addressof, values))
+    if together:
+        call = _LAUNCH_TOGETHER(device.calls.launch_together)
+        return call(function, *grid, *block, shared_nbytes, stream, addresses)
     call = LAUNCH(device.calls.launch)
     return call(function, *grid, *block, shared_nbytes, stream, addresses, None)
 

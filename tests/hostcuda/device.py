@@ -28,10 +28,11 @@ SUCCESS = 0
 PROPERTIES = DeviceProperties(2, 227 << 10, ("float16", "bfloat16"))
 CAN_FLUSH = platform.machine() == "x86_64"
 
-# Result and parameters of the runtime's functions; `launch` and `gemm` are called from C alone.
+# Result and parameters of the runtime's functions; those of `Calls` are called from C alone.
 _PROTOTYPES: dict[str, tuple[Any, ...]] = {
     "add_kernel": (None, ctypes.c_void_p),
     "allow_shared": (ctypes.c_int, ctypes.c_void_p, ctypes.c_uint),
+    "resident_blocks": (ctypes.c_uint, ctypes.c_uint),
     "allocate": (ctypes.c_void_p, ctypes.c_size_t),
     "count_damaged": (ctypes.c_size_t,),
     "configure": (None, *[ctypes.c_uint64] * 2, ctypes.c_uint, ctypes.c_bool),
@@ -166,6 +167,7 @@ class EmulatedDevice:
         self._blas = runtime().create_blas()
         self.calls = Calls(
             launch=runtime().address("launch"),
+            launch_together=runtime().address("launch_together"),
             gemm=runtime().address("gemm"),
             blas=self._blas,
             no_transpose=NO_TRANSPOSE,

@@ -25,7 +25,7 @@ static int check(const Launch &launch, void **arguments, void **extra)
         return INVALID_HANDLE;
     if (!is_within(launch.grid, {0x7fffffff, 65535, 65535}) || !is_within(block, {1024, 1024, 64}))
         return INVALID_VALUE;
-    if (block.x * block.y * block.z > 1024 || launch.shared_nbytes > kernel->second)
+    if (launch.threads() > 1024 || launch.shared_nbytes > kernel->second)
         return INVALID_VALUE;
     if (extra || (!arguments && launch.kernel->num_arguments))
         return INVALID_VALUE;
@@ -76,6 +76,16 @@ PUBLIC int hostcuda_allow_shared(const Kernel *kernel, unsigned int nbytes)
     return SUCCESS;
 }
 
+/* Run it now, or whenever the graph is launched that the stream is captured into. */
+static int give(const Launch &launch, void *stream, void **arguments)
+{
+    if (!is_captured(stream))
+        return run(launch, arguments);
+    return submit(stream, [launch, copies = Arguments(*launch.kernel, arguments)]() mutable {
+        return run(launch, copies.addresses().data());
+    });
+}
+
 /* As cuLaunchKernel; the stream is any address, `extra` is not offered. */
 PUBLIC int hostcuda_launch(void *function, unsigned int grid_x, unsigned int grid_y,
                            unsigned int grid_z, unsigned int block_x, unsigned int block_y,
@@ -89,10 +99,31 @@ PUBLIC int hostcuda_launch(void *function, unsigned int grid_x, unsigned int gri
     std::lock_guard<std::mutex> lock(device);
     if (const int refusal = check(launch, arguments, extra))
         return refusal;
-    if (!is_captured(stream))
-        return run(launch, arguments);
-    return submit(stream, [launch, copies = Arguments(*launch.kernel, arguments)]() mutable {
-        return run(launch, copies.addresses().data());
-    });
+    return give(launch, stream, arguments);
+}
+
+/* How many blocks run side by side. */
+PUBLIC unsigned int hostcuda_resident_blocks(unsigned int threads)
+{
+    std::lock_guard<std::mutex> lock(device);
+    return settings.most_threads / threads;
+}
+
+/* As cuLaunchCooperativeKernel: all blocks run side by side. */
+PUBLIC int hostcuda_launch_together(void *function, unsigned int grid_x, unsigned int grid_y,
+                                    unsigned int grid_z, unsigned int block_x, unsigned int block_y,
+                                    unsigned int block_z, unsigned int shared_nbytes, void *stream,
+                                    void **arguments)
+{
+    const Launch launch = {static_cast<const Kernel *>(function),
+                           {grid_x, grid_y, grid_z},
+                           {block_x, block_y, block_z},
+                           shared_nbytes};
+    std::lock_guard<std::mutex> lock(device);
+    if (const int refusal = check(launch, arguments, nullptr))
+        return refusal;
+    if (launch.num_blocks() > settings.most_threads / launch.threads())
+        return LAUNCH_TOO_LARGE;
+    return give(launch, stream, arguments);
 }
 } // namespace hostcuda

@@ -22,6 +22,7 @@ enum Result {
     INVALID_HANDLE = 400,
     LAUNCH_TIMEOUT = 702,
     LAUNCH_FAILED = 719,
+    LAUNCH_TOO_LARGE = 720,
     CAPTURE_UNSUPPORTED = 900,
 };
 
@@ -37,6 +38,12 @@ struct Launch {
     const Kernel *kernel;
     dim3 grid, block;
     unsigned int shared_nbytes;
+
+    std::uint64_t num_blocks() const
+    {
+        return static_cast<std::uint64_t>(grid.x) * grid.y * grid.z;
+    }
+    unsigned int threads() const { return block.x * block.y * block.z; } /* of a block */
 };
 
 /* The device does one thing at a time: held by whatever is PUBLIC around what is declared here. */

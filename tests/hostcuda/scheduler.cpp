@@ -36,8 +36,6 @@ static std::vector<std::unique_ptr<CudaThread>> &pool()
     return threads;
 }
 
-static unsigned int volume(dim3 size) { return size.x * size.y * size.z; }
-
 static dim3 position(std::uint64_t index, dim3 size)
 {
     return {static_cast<unsigned int>(index % size.x),
@@ -47,8 +45,8 @@ static dim3 position(std::uint64_t index, dim3 size)
 
 Scheduler::Scheduler(const Launch &launch, void **arguments) : launch(launch), arguments(arguments)
 {
-    const unsigned int threads = volume(launch.block);
-    num_blocks = static_cast<std::uint64_t>(launch.grid.x) * launch.grid.y * launch.grid.z;
+    const unsigned int threads = launch.threads();
+    num_blocks = launch.num_blocks();
     const std::uint64_t most = std::max(1u, settings.most_threads / threads);
     blocks = std::vector<ResidentBlock>(std::min(num_blocks, most));
     while (pool().size() < blocks.size() * threads)

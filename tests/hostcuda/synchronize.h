@@ -79,6 +79,17 @@ template <typename Type> Type load_relaxed(const Type *from, hostcuda::Place pla
     return value;
 }
 
+/* Four words that are loaded together but arrive one by one: here, some of them later. */
+inline void load_relaxed_words(unsigned int *to, const unsigned int *from,
+                               hostcuda::Place place = "load_relaxed_words")
+{
+    for (int i = 0; i < 4; i++) {
+        to[i] = __atomic_load_n(from + i, __ATOMIC_RELAXED);
+        if (i == 1)
+            hostcuda::yield(place);
+    }
+}
+
 template <typename Type> void store_relaxed(Type *to, Type value)
 {
     __atomic_store_n(to, value, __ATOMIC_RELAXED);

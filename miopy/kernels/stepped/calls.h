@@ -6,6 +6,12 @@ typedef int launch_function(void *function, unsigned int grid_x, unsigned int gr
                             unsigned int block_z, unsigned int shared_nbytes, void *stream,
                             void **arguments, void **extra);
 
+/* cuLaunchCooperativeKernel: all blocks run at a time, or there is an error. */
+typedef int launch_together_function(void *function, unsigned int grid_x, unsigned int grid_y,
+                                     unsigned int grid_z, unsigned int block_x,
+                                     unsigned int block_y, unsigned int block_z,
+                                     unsigned int shared_nbytes, void *stream, void **arguments);
+
 /* cublasGemmEx, hipblasGemmEx: C = alpha op(A) op(B) + beta C, all by columns. */
 typedef int gemm_function(void *blas, int op_a, int op_b, int m, int n, int k, const void *alpha,
                           const void *a, int a_type, int lda, const void *b, int b_type, int ldb,
@@ -15,6 +21,7 @@ typedef int gemm_function(void *blas, int op_a, int op_b, int m, int n, int k, c
 /* Arrays are indexed by the storage numbers of target.h, F32 to F64. */
 typedef struct {
     launch_function *launch;
+    launch_together_function *launch_together; /* NULL where there is none */
     gemm_function *gemm;
     void *blas, *stream;
     int no_transpose, transpose, algorithm;

@@ -1,0 +1,134 @@
+/* exchange.h: how the blocks of a launch, all of them running at a time, hand each other the inputs
+ * of the next step.
+ *
+ * Inputs (rows, depth) of 16 bits lie in tiles of 8 rows and 32 of depth, in words of two. There
+ * are SLOTS such arrays; step s reads slot s % SLOTS. A word is UNWRITTEN, a pair of NaN that
+ * `publish` never stores, until the one block that owns it publishes it: each word proves its own
+ * arrival, so polls need no order between words and are relaxed, as is the store. What is read is
+ * either UNWRITTEN or the word of this step, for the slots are cleared in between, in rounds of
+ * ROUND steps on three thirds of the slots. In round r, blocks
+ *     arrive, once they have read all of round r - 1, and cleared what they own of round r - 2;
+ *     wait, half a round later, until all blocks have arrived;
+ *     clear what they own of round r - 1.
+ * Arriving releases and waiting acquires, with a barrier of the block on the inner side of each. So
+ * all reads of round r - 1 come before the slots are cleared, and the clearing before they are read
+ * again, in round r + 2: clearing may be a plain store. Nobody arrives twice before all have
+ * arrived once, for it has waited for them.
+ *
+ * A wait ends after poll_limit polls. The thread then notes a fault, waits no more, and goes on
+ * with what it has read: NaN. */
+#ifndef MIOPY_EXCHANGE_H
+#define MIOPY_EXCHANGE_H
+
+#include "block.h"
+
+#define ROUND 8
+#define SLOTS (3 * ROUND)
+#define UNWRITTEN 0xffffffffu
+#define EXCHANGE_ROWS 8
+#define EXCHANGE_DEPTH 32
+#define EXCHANGE_TILE (EXCHANGE_ROWS * EXCHANGE_DEPTH / 2) /* words */
+
+#ifdef __CUDA_ARCH__
+/* Four words, each by itself. */
+INLINE void load_relaxed_words(uint32_t *to, const uint32_t *from)
+{
+    asm volatile("ld.relaxed.gpu.global.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+                 : "l"(from));
+}
+
+INLINE void store_relaxed(uint32_t *to, uint32_t value)
+{
+    asm volatile("st.relaxed.gpu.global.u32 [%0], %1;" ::"l"(to), "r"(value));
+}
+
+INLINE uint32_t load_acquire(const uint32_t *from)
+{
+    uint32_t value;
+    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(from) : "memory");
+    return value;
+}
+
+INLINE void add_release(uint32_t *to, uint32_t value)
+{
+    asm volatile("red.release.gpu.global.add.u32 [%0], %1;" ::"l"(to), "r"(value) : "memory");
+}
+#endif
+
+/* A block's end of an exchange, with a thread's own `failed`. */
+typedef struct {
+    uint32_t *words;    /* of slot 0, for the rows of the blocks that exchange */
+    int64_t slot_words; /* from one slot to the next */
+    int depth_tiles;
+    uint32_t parts;     /* how many blocks exchange */
+    uint32_t *arrivals; /* what they count together */
+    uint32_t *fault;
+    uint32_t poll_limit;
+    int failed;
+} exchange;
+
+/* The word of a row and of k and k + 1, for an even k. */
+INLINE uint32_t *exchange_word(const exchange *x, uint32_t step, int row, int k)
+{
+    const int tile = row / EXCHANGE_ROWS * x->depth_tiles + k / EXCHANGE_DEPTH;
+    return x->words + step % SLOTS * x->slot_words + (int64_t)tile * EXCHANGE_TILE +
+           row % EXCHANGE_ROWS * (EXCHANGE_DEPTH / 2) + k % EXCHANGE_DEPTH / 2;
+}
+
+INLINE void publish(uint32_t *word, uint32_t value)
+{
+    store_relaxed(word, value == UNWRITTEN ? value ^ 0x80008000 : value);
+}
+
+/* Whether to poll again, after so many polls. */
+INLINE int goes_on(exchange *x, uint32_t *polls)
+{
+    if (x->failed)
+        return 0;
+    if (++*polls < x->poll_limit)
+        return 1;
+    x->failed = 1;
+    store_relaxed(x->fault, 1u);
+    return 0;
+}
+
+INLINE int is_unwritten(const uint32_t *words)
+{
+    return words[0] == UNWRITTEN || words[1] == UNWRITTEN || words[2] == UNWRITTEN ||
+           words[3] == UNWRITTEN;
+}
+
+/* Load four words until all are there, after a first load. */
+INLINE void await_words(exchange *x, uint32_t *words, const uint32_t *from)
+{
+    uint32_t polls = 0;
+    while (is_unwritten(words) && goes_on(x, &polls))
+        load_relaxed_words(words, from);
+}
+
+/* To be called by all threads of all blocks before each step, from 0 on. Whether the slots of the
+ * ROUND steps before this step's round are to be cleared now. */
+INLINE int turn(exchange *x, uint32_t step)
+{
+    const uint32_t round = step / ROUND, polled = x->parts * round;
+    uint32_t polls = 0;
+    if (!round || (step % ROUND && step % ROUND != ROUND / 2))
+        return 0;
+    if (step % ROUND == 0) {
+        __syncthreads();
+        if (threadIdx.x == 0)
+            add_release(x->arrivals, 1u);
+        return 0;
+    }
+    if (threadIdx.x == 0)
+        while (load_acquire(x->arrivals) < polled && goes_on(x, &polls)) {
+        }
+    __syncthreads();
+    return 1;
+}
+
+/* The step that reads the first of those slots; the others follow. */
+INLINE uint32_t first_cleared(uint32_t step) { return (step / ROUND - 1) * ROUND; }
+
+#endif
