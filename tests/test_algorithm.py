@@ -7,9 +7,11 @@ from core_run import CoreRun
 from hostcuda.device import EmulatedDevice
 
 from miopy.backends import cuda
+from miopy.core import grid
 from miopy.core import sequence as sequences
 from miopy.core.algorithm import (
     AUTO,
+    GRID,
     PERSISTENT,
     STEPWISE,
     VARIABLE,
@@ -39,21 +41,32 @@ def algorithm(config: RNNConfig, steps: int = 50, batch: int = 16, device=HOPPER
         (LSTM, {}, PERSISTENT),
         (LSTM, {"steps": 3}, STEPWISE),
         (LSTM, {"batch": 8 * 132}, PERSISTENT),
-        (LSTM, {"batch": 8 * 132 + 1}, STEPWISE),
+        (LSTM, {"batch": 8 * 132 + 1}, GRID),
+        (LSTM, {"batch": 100 * 132}, STEPWISE),
+        (RNNConfig("lstm", 64, 1024, dtype="float16"), {}, GRID),
+        (RNNConfig("lstm", 64, 1024, dtype="bfloat16"), {"batch": 32}, GRID),
+        (RNNConfig("lstm", 64, 1024, dtype="float16"), {"batch": 512}, STEPWISE),
+        (RNNConfig("lstm", 64, 1024, dtype="float16"), {"steps": 7}, STEPWISE),
+        (RNNConfig("lstm", 64, 2112, dtype="float16"), {"batch": 1}, GRID),
+        (RNNConfig("lstm", 64, 2114, dtype="float16"), {"batch": 1}, STEPWISE),
+        (RNNConfig("gru", 64, 2560, dtype="float16"), {"batch": 1}, "mixed"),
+        (RNNConfig("tanh", 64, 2560, dtype="bfloat16"), {}, GRID),
+        (RNNConfig("lstm", 64, 1024), {}, STEPWISE),
+        (RNNConfig("lstm", 64, 1024, dtype="bfloat16"), {"device": TURING}, STEPWISE),
         (LSTM, {"steps": 0}, STEPWISE),
         (RNNConfig("lstm", 64, 208, dtype="float16"), {}, PERSISTENT),
-        (RNNConfig("lstm", 64, 240, dtype="float16"), {}, STEPWISE),
+        (RNNConfig("lstm", 64, 240, dtype="float16"), {}, GRID),
         (RNNConfig("gru", 64, 256, dtype="bfloat16"), {}, PERSISTENT),
-        (RNNConfig("gru", 64, 272, dtype="bfloat16"), {}, STEPWISE),
+        (RNNConfig("gru", 64, 272, dtype="bfloat16"), {}, GRID),
         (RNNConfig("tanh", 64, 432, dtype="float16"), {}, PERSISTENT),
-        (RNNConfig("relu", 64, 464, dtype="float16"), {}, STEPWISE),
+        (RNNConfig("relu", 64, 464, dtype="float16"), {}, GRID),
         (RNNConfig("lstm", 64, 128), {}, PERSISTENT),
         (RNNConfig("lstm", 64, 160), {}, STEPWISE),
         (RNNConfig("lstm", 64, 128, dtype="float64"), {}, STEPWISE),
         (RNNConfig("lstm", 64, 128, projection_size=32), {}, STEPWISE),
         (RNNConfig("peephole_lstm", 64, 128), {}, STEPWISE),
         (RNNConfig("lstm", 64, 160, dtype="float16"), {"device": TURING}, PERSISTENT),
-        (RNNConfig("lstm", 64, 192, dtype="float16"), {"device": TURING}, STEPWISE),
+        (RNNConfig("lstm", 64, 192, dtype="float16"), {"device": TURING}, GRID),
         (RNNConfig("lstm", 64, 96, dtype="bfloat16"), {"device": TURING}, PERSISTENT),
         (RNNConfig("lstm", 64, 128, dtype="bfloat16"), {"device": TURING}, STEPWISE),
     ],
@@ -101,7 +114,7 @@ def test_what_cannot_be_is_refused_with_the_reason(config, device, reason):
     with pytest.raises(NotSupported, match=reason) as raised:
         choose(device, config, 9, 4, backward=False, asked=PERSISTENT)
     assert VARIABLE in str(raised.value)
-    assert choose(device, config, 9, 4, backward=False, asked=AUTO).algorithm == STEPWISE
+    assert choose(device, config, 9, 4, backward=False, asked=AUTO).algorithm != PERSISTENT
 
 
 def test_the_backend_refuses_it_too(monkeypatch):
@@ -112,7 +125,7 @@ def test_the_backend_refuses_it_too(monkeypatch):
 
 def test_another_name_is_refused(monkeypatch):
     monkeypatch.setenv(VARIABLE, "fast")
-    with pytest.raises(BadParam, match="auto, stepwise, persistent"):
+    with pytest.raises(BadParam, match="auto, stepwise, persistent, grid"):
         CoreRun(cuda.CudaBackend(EmulatedDevice()), LSTM, (2,) * 5).forward()
 
 
@@ -125,3 +138,39 @@ def test_a_plan_explains_itself():
     }
     large = plan(RNNConfig("lstm", 64, 1024), sequence.rows, training=True)
     assert "may have 232448" in large.explain(HOPPER, sequence)["backward"]
+    shared = plan(RNNConfig("lstm", 64, 1024, dtype="float16"), sequence.rows, training=True)
+    blocks = "grid: 64 blocks of 16 units, 2 times for 8 sequences, share the recurrent matrix"
+    assert shared.explain(HOPPER, sequence) == {"forward": blocks, "backward": blocks}
+    wide = plan(RNNConfig("lstm", 64, 2048, dtype="float16"), sequence.rows, training=True)
+    assert "; a grid would take about " in wide.explain(HOPPER, sequence)["backward"]
+
+
+def test_a_grid_is_taken_where_asked_for_or_refused():
+    assert algorithm(RNNConfig("lstm", 8, 8, dtype="float16"), asked=GRID) == GRID
+    for config, reason in (
+        (RNNConfig("lstm", 8, 8), "no matrix instruction for float32"),
+        (RNNConfig("lstm", 8, 4096, dtype="float16"), "132 multiprocessors cannot hold"),
+        (RNNConfig("logistic", 8, 8, dtype="float16"), "no persistent kernel for logistic"),
+    ):
+        with pytest.raises(NotSupported, match=f"cannot be grid: .*{reason}"):
+            choose(HOPPER, config, 9, 4, backward=False, asked=GRID)
+
+
+@pytest.mark.parametrize("backward", [False, True])
+@pytest.mark.parametrize("cell", ["tanh", "gru", "lstm"])
+def test_every_grid_covers_the_layer_and_fits_the_device(cell, backward):
+    found = 0
+    for hidden_size in (1, 2, 7, 16, 37, 130, 512, 768, 1000, 1024, 1760, 2047, 2112, 2560, 4000):
+        for batch in (1, 7, 8, 9, 64, 200, 1000):
+            config = RNNConfig(cell, 8, hidden_size, dtype="float16")
+            made = grid.best(config, batch, 132, 227 << 10, backward)
+            if made is None:
+                continue
+            found += 1
+            columns = made.units * (1 if backward else config.num_gates)
+            assert made.units % 2 == 0 and columns <= 16 * made.products.column_tiles
+            assert made.parts * made.units >= hidden_size > (made.parts - 1) * made.units
+            assert made.copies * made.rows >= batch > (made.copies - 1) * made.rows
+            assert made.blocks <= 132 and made.shared_nbytes <= 227 << 10
+            assert made.depth_tiles * 32 >= made.planes * hidden_size
+    assert found > 50

@@ -46,6 +46,39 @@ FAULTS = {  # where, what is there, what it is replaced by
     "all blocks run forward in one direction": (FORWARD, "[blockIdx.y]", "[0]"),
     "all blocks run backward in one direction": (BACKWARD, "[blockIdx.y]", "[0]"),
 }
+# All passes on a grid, through several rounds of its exchange; what to plant in the kernels.
+ON_A_GRID = """
+import dataclasses, os, sys
+from core_run import CoreRun
+from hostcuda.device import EmulatedDevice
+from miopy.backends import cuda, cuda_source
+from miopy.core import grid
+from miopy.core.algorithm import DeviceProperties
+from miopy.core.config import RNNConfig
+
+right = cuda_source.grid
+
+def planted(*arguments):
+    source = right(*arguments)
+    for old, new in zip(sys.argv[1::2], sys.argv[2::2]):
+        assert old in source.text
+        source = dataclasses.replace(source, text=source.text.replace(old, new))
+    return source
+
+cuda_source.grid = planted
+os.environ["MIOPY_RNN_ALGO"] = "grid"
+device = EmulatedDevice(properties=DeviceProperties(3, 227 << 10, grid.DTYPES))
+config = RNNConfig("lstm", 3, 13, dtype="float16")
+CoreRun(cuda.CudaBackend(device), config, (9, 9, 2) + (1,) * 26).results()
+"""
+GRID_FAULTS = {
+    "no barrier behind the products": (
+        "store_slice_sums(&sum, sums + warp % slots * TILE_ROWS * SUMS_ROW, fold < m->folds - 1);\n"
+        "        __syncthreads();",
+        "store_slice_sums(&sum, sums + warp % slots * TILE_ROWS * SUMS_ROW, fold < m->folds - 1);",
+    ),
+    "one place for the sums of all tiles": ("in->sums + count % 2", "in->sums + 0 * count"),
+}
 
 
 @pytest.mark.parametrize("sanitizer", ["address", "thread"])
@@ -76,6 +109,19 @@ def test_reading_ahead_of_what_is_there_is_reported():
     done = run("address", "-c", WITH_A_FAULT, where, "if (b < rows.count)", "")
     assert done.returncode == REPORTED, done.stderr
     assert "AddressSanitizer" in done.stderr
+
+
+@pytest.mark.parametrize("sanitizer", ["address", "thread"])
+def test_nothing_is_reported_on_a_grid(sanitizer):
+    done = run(sanitizer, "-c", ON_A_GRID)
+    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+
+
+@pytest.mark.parametrize("fault", GRID_FAULTS)
+def test_a_fault_in_the_kernels_of_a_grid_is_a_race(fault):
+    done = run("thread", "-c", ON_A_GRID, *GRID_FAULTS[fault])
+    assert done.returncode == REPORTED, done.stderr
+    assert "data race" in done.stderr
 
 
 def assert_nothing_is_reported(sanitizer: str, *tests: str | Path) -> None:

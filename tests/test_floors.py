@@ -21,10 +21,12 @@ MAY_IMPORT = {
         "errors",
         "core.algorithm",
         "core.backend",
+        "core.blocks",
         "core.cells",
         "core.codes",
         "core.config",
         "core.forks",
+        "core.grid",
         "backends.arrays",
         "backends.quantized",
         "backends.scratch",
@@ -53,7 +55,8 @@ COMMANDS_MAY_USE = {"numpy", "rich"}
 # A module of the core imports only modules before it.
 CORE_ORDER = (
     *("forks", "cells", "space", "strided", "sequence", "dlpack", "memory", "config", "layout"),
-    *("codes", "algorithm", "backend", "placement", "plan", "forward", "backward_data"),
+    *("codes", "blocks", "grid", "algorithm", "backend", "placement", "plan", "forward"),
+    *("backward_data",),
     *("backward_weights", "quantized", "quantized_forward"),
 )
 

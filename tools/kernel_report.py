@@ -32,6 +32,7 @@ from miopy import layouts
 from miopy.backends import cuda_source
 from miopy.backends.cuda_cupy import matrix_instruction
 from miopy.backends.cuda_source import Source
+from miopy.core import grid
 from miopy.core.algorithm import (
     PERSISTENT_CELLS,
     PERSISTENT_DTYPES,
@@ -75,10 +76,19 @@ def persistent() -> dict[Source, list[str]]:
     found: dict[Source, list[str]] = {}
     for cell, dtype in itertools.product(PERSISTENT_CELLS, PERSISTENT_DTYPES):
         for target in TARGETS:
-            instruction = matrix_instruction(int(target.removeprefix("sm_")))
-            products = products_of(DeviceProperties(1, 0, instruction), dtype)
+            products = products_of(DeviceProperties(1, 0, instruction_of(target)), dtype)
             found.setdefault(cuda_source.persistent(cell, dtype, products), []).append(target)
+    for cell, dtype in itertools.product(PERSISTENT_CELLS, grid.DTYPES):
+        targets = [target for target in TARGETS if dtype in instruction_of(target)]
+        forward = [(each, False) for each in grid.FORWARD[len(CELLS[cell].gates)]]
+        for products, backward in (*forward, *((each, True) for each in grid.BACKWARD)):
+            found[cuda_source.grid(cell, dtype, products, backward)] = targets
     return found
+
+
+def instruction_of(target: str) -> tuple[str, ...]:
+    """The dtypes for which a target has the matrix instruction."""
+    return matrix_instruction(int(target.removeprefix("sm_")))
 
 
 def compile_all() -> Report:

@@ -17,8 +17,10 @@ import numpy as np
 from ..core import algorithm
 from ..core.algorithm import Choice, DeviceProperties
 from ..core.backend import BackwardRun, ForwardRun, Layer, Matrix, Walk
+from ..core.blocks import THREADS
 from ..core.config import DTYPES
-from ..errors import BadParam, NotSupported
+from ..core.grid import Grid
+from ..errors import BadParam, DeviceError, NotSupported
 from . import cuda_cupy, cuda_source, stepped
 from ._stepped import ffi, lib
 from .arrays import element_type
@@ -123,15 +125,18 @@ class CudaBackend:
             self.properties, layer.config, *shape, backward=backward, asked=asked
         )
 
-    def kernels(self, layer: Layer, choice: Choice) -> dict[str, int]:
+    def kernels(self, layer: Layer, choice: Choice, *, backward: bool) -> dict[str, int]:
         """Of `stepped.Engine`."""
         cell, dtype, device = layer.config.cell, layer.config.dtype, self._stream.device
-        key = cell, dtype, layer.position, choice.products
+        products = choice.grid.products if choice.grid else choice.products
+        key = cell, dtype, layer.position, products, backward
         if key not in self._kernels:
             sources = [cuda_source.recurrence(cell, dtype, layer.position)]
             sources.append(cuda_source.storage(dtype))
             if choice.products is not None:
                 sources.append(cuda_source.persistent(cell, dtype, choice.products))
+            if choice.grid is not None:
+                sources.append(cuda_source.grid(cell, dtype, choice.grid.products, backward))
             self._kernels[key] = {
                 name.removesuffix(f"_{SHORT[dtype]}"): function
                 for source in sources
@@ -141,7 +146,29 @@ class CudaBackend:
         if choice.residency is not None:
             for name in ("persistent_forward", "persistent_backward"):
                 device.allow_shared(found[name], choice.residency.shared_nbytes)
+        if choice.grid is not None:
+            name = "grid_backward" if backward else "grid_forward"
+            self._allow_grid(found[name], choice.grid)
         return found
+
+    def _allow_grid(self, function: int, grid: Grid) -> None:
+        device = self._stream.device
+        device.allow_shared(function, grid.shared_nbytes)
+        most = device.resident_blocks(function, THREADS, grid.shared_nbytes)
+        if grid.blocks > most:
+            raise DeviceError(
+                "device", f"runs {most} of {grid.blocks} blocks that wait for each other"
+            )
+
+    @property
+    def fault_address(self) -> int:
+        """Of `stepped.Engine`."""
+        return self._stream.device.fault_address
+
+    def _check_faults(self) -> None:
+        """Raise for a launch that has ended since the last call, because blocks waited in vain."""
+        if self._stream.device.take_fault():
+            raise DeviceError("stream", "a block waited for another in vain; its results are NaN")
 
     def regions(self, layer: Layer, *nbytes: int) -> list[int]:
         """Of `stepped.Engine`."""
@@ -154,12 +181,14 @@ class CudaBackend:
     def recurrence_forward(self, runs: list[ForwardRun]) -> None:
         for run in runs:
             check_layer(run.layer)
+        self._check_faults()
         with self._stream:
             stepped.forward(self, runs)
 
     def recurrence_backward(self, runs: list[BackwardRun]) -> None:
         for run in runs:
             check_layer(run.layer)
+        self._check_faults()
         with self._stream:
             stepped.backward(self, runs)
 

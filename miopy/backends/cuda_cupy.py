@@ -221,6 +221,11 @@ class CupyDevice:
             self._handle = self._blas.handle()
             self._workspace = cupy.cuda.alloc(0 if self._blas.is_hip else WORKSPACE_NBYTES)
             self._capturing = cupy.cuda.Stream(non_blocking=True)
+            self._fault_memory = cupy.cuda.alloc_pinned_memory(4)
+        self.fault_address: int = self._fault_memory.ptr  # the same for the device
+        self._fault = ctypes.c_uint32.from_address(self.fault_address)
+        self._fault.value = 0
+        self._resident: dict[tuple[int, int, int], int] = {}
         weakref.finalize(self, self._blas.destroy, self._handle)
         no_transpose, transpose = self._blas.transposes
         self.calls = Calls(
@@ -259,6 +264,21 @@ class CupyDevice:
         most = self.properties.shared_nbytes
         cupy.cuda.driver.funcSetAttribute(function, MOST_DYNAMIC_SHARED, most)
         self._allowed.add(function)
+
+    def resident_blocks(self, function: int, threads: int, shared_nbytes: int) -> int:
+        import cupy
+
+        key = function, threads, shared_nbytes
+        if key not in self._resident:
+            occupancy = cupy.cuda.driver.occupancyMaxActiveBlocksPerMultiprocessor(*key)
+            self._resident[key] = occupancy * self.properties.multiprocessors
+        return self._resident[key]
+
+    def take_fault(self) -> bool:
+        was_set = bool(self._fault.value)
+        if was_set:
+            self._fault.value = 0
+        return was_set
 
     def allocate(self, nbytes: int, stream: int) -> CupyBlock:
         import cupy

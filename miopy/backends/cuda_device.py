@@ -57,12 +57,14 @@ class Device(Protocol):
     calls        what launches kernels and products
     has_graphs   whether streams can be captured
     properties   what the choice of an algorithm depends on
+    fault_address   of a word of 32 bits that host and device share
     """
 
     memory: str
     calls: Calls
     has_graphs: bool
     properties: DeviceProperties
+    fault_address: int
 
     def __enter__(self) -> None:
         """Make the device current for this thread; nests."""
@@ -75,6 +77,12 @@ class Device(Protocol):
 
     def allow_shared(self, function: int, nbytes: int) -> None:
         """Let a kernel be launched with up to so much dynamic shared memory, also later."""
+
+    def resident_blocks(self, function: int, threads: int, shared_nbytes: int) -> int:
+        """How many blocks of a kernel the device runs at a time."""
+
+    def take_fault(self) -> bool:
+        """Whether the word at fault_address is set; it no longer is. Waits for nothing."""
 
     def allocate(self, nbytes: int, stream: int) -> Block:
         """Memory for use on one stream. Raises OutOfMemory."""

@@ -13,8 +13,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..core.algorithm import THREADS, Products
+from ..core.algorithm import Products
+from ..core.blocks import THREADS
 from ..core.cells import CELLS
+from ..core.grid import GridProducts
 
 KERNELS = Path(__file__).resolve().parent.parent / "kernels"
 STORAGE = {  # as target.h calls them
@@ -73,6 +75,21 @@ def persistent(cell: str, dtype: str, products: Products) -> Source:
     }
     way = "by_instruction" if products.matrix_instruction else "by_number"
     return _source(f"persistent_{cell}_{dtype}_{way}", files, defines, dtype)
+
+
+@functools.cache
+def grid(cell: str, dtype: str, products: GridProducts, backward: bool) -> Source:
+    """The kernels of persistent/grid_forward.cu or grid_backward.cu, for gates in any order."""
+    name = "backward" if backward else "forward"
+    files = ["math.h", f"cells/{cell}.h", f"persistent/grid_{name}.cu"]
+    defines = {
+        **definitions(cell),
+        "THREADS": THREADS,
+        "MATRIX_INSTRUCTION": 1,
+        "COLUMN_TILES": products.column_tiles,
+        "RESIDENT": products.resident,
+    }
+    return _source(f"grid_{name}_{cell}_{dtype}_{products.column_tiles}", files, defines, dtype)
 
 
 def definitions(cell: str) -> dict[str, object]:

@@ -45,7 +45,7 @@ class HostEngine:
         calls.transpose, calls.most_blocks = 1, 1
         calls.type = tuple(STORAGE.values())
 
-    def kernels(self, layer: Layer, choice: Choice) -> dict[str, int]:
+    def kernels(self, layer: Layer, choice: Choice, *, backward: bool) -> dict[str, int]:
         cell, storage = CELL_NUMBER[layer.config.cell], STORAGE[layer.config.dtype]
         own = {
             name: lib.stepped_cell_function(cell, storage, number)
@@ -55,6 +55,8 @@ class HostEngine:
             name: lib.stepped_function(storage, number) for number, name in enumerate(KERNELS)
         }
         return {name: _number(function) for name, function in (own | common).items()}
+
+    fault_address = 0  # no block waits for another
 
     def choose(self, layer: Layer, directions: int, *, backward: bool) -> Choice:
         return ONE_BY_ONE

@@ -11,14 +11,21 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..core.algorithm import THREADS, Choice, Residency
+from ..core.algorithm import Choice, Residency
 from ..core.backend import BackwardRun, ForwardRun, Layer
+from ..core.blocks import THREADS
 from ..core.config import RNNConfig
+from ..core.grid import SLOTS, Grid
 from ._stepped import ffi, lib
 
 STORAGE = {"float32": 0, "float16": 1, "bfloat16": 2, "float64": 3}  # of kernels/target.h
 VOID = ffi.typeof("void *")
 AHEAD_NBYTES = 128 << 20  # input products that run ahead of the steps
+# Where scratch belongs that is not in `stepped_forward` or `stepped_backward` itself.
+PARTS_OF_LAYER = {"fragments": "persistent"} | dict.fromkeys(
+    ("slices", "words", "arrivals"), "grid"
+)
+POLL_LIMIT = 1 << 22  # of a block that waits for another: seconds, where steps take microseconds
 
 
 class Engine(Protocol):
@@ -27,10 +34,15 @@ class Engine(Protocol):
     def choose(self, layer: Layer, directions: int, *, backward: bool) -> Choice:
         """What is to run the steps of so many directions of a layer in one pass."""
 
-    def kernels(self, layer: Layer, choice: Choice) -> dict[str, int]:
+    def kernels(self, layer: Layer, choice: Choice, *, backward: bool) -> dict[str, int]:
         """Functions of pointwise.c, states.c, project.c and recurrent_mask.c for a layer's cell,
         dtype and gate order, by name, of operand.c for a cell with a late gate, and of
-        persistent/steps.cu where that was chosen, to be launched with its shared memory."""
+        persistent/steps.cu or the grid's where that was chosen, to be launched with its shared
+        memory. Raises DeviceError if the device does not run all blocks of the grid at a time."""
+
+    @property
+    def fault_address(self) -> int:
+        """Of a word that a kernel makes 1 if a block has waited in vain for another."""
 
     def regions(self, layer: Layer, *nbytes: int) -> list[int]:
         """Addresses of scratch for a run of a layer. The contents last until the next call."""
@@ -55,7 +67,7 @@ def forward(engine: Engine, runs: Sequence[ForwardRun]) -> None:
     """As `recurrence_forward` of `core.backend`."""
     layer = runs[0].layer
     choice = engine.choose(layer, len(runs), backward=False)
-    kernels = engine.kernels(layer, choice)
+    kernels = engine.kernels(layer, choice, backward=False)
     calls = ffi.new("stepped_forward[]", len(runs))
     _give_scratch(engine, calls, layer, _forward_scratch(layer, choice, len(runs)))
     for call, run in zip(calls, runs, strict=True):
@@ -70,7 +82,8 @@ def _give_scratch(engine: Engine, calls: Any, layer: Layer, scratch: dict[str, i
     regions = engine.regions(layer, *list(scratch.values()) * len(calls))
     for number, (name, nbytes) in enumerate(scratch.items()):
         for direction, call in enumerate(calls):
-            target = call.layer.persistent if name == "fragments" else call
+            part = PARTS_OF_LAYER.get(name)
+            target = getattr(call.layer, part) if part else call
             address = regions[direction * len(scratch) + number] if nbytes else None
             setattr(target, name, pointer(address))
 
@@ -119,7 +132,7 @@ def _forward_scratch(layer: Layer, choice: Choice, directions: int) -> dict[str,
         "masked_step": most * config.initial_size * config.itemsize if config.recurrent_mask else 0,
         "x_products": ahead if layer.input is not None else 0,
         "h_products": 0 if choice.is_persistent else most * row_nbytes,
-        "fragments": choice.scratch_nbytes,
+        **_persistent_scratch(choice, sequence.steps),
     }
 
 
@@ -127,7 +140,7 @@ def backward(engine: Engine, runs: Sequence[BackwardRun]) -> None:
     """As `recurrence_backward` of `core.backend`."""
     layer = runs[0].layer
     choice = engine.choose(layer, len(runs), backward=True)
-    kernels = engine.kernels(layer, choice)
+    kernels = engine.kernels(layer, choice, backward=True)
     calls = ffi.new("stepped_backward[]", len(runs))
     _give_scratch(engine, calls, layer, _backward_scratch(layer, choice))
     for call, run in zip(calls, runs, strict=True):
@@ -164,7 +177,7 @@ def _backward_scratch(layer: Layer, choice: Choice) -> dict[str, int]:
         "dc": cells if config.record.has_cell_state else 0,
         "products": 0 if choice.is_persistent else most * config.initial_size * real,
         "dhidden": most * config.hidden_size * real if config.has_operand else 0,
-        "fragments": choice.scratch_nbytes,
+        **_persistent_scratch(choice, sequence.steps),
     }
 
 
@@ -213,6 +226,11 @@ def _fill_layer(
         target.persistent.gather = pointer(kernels["gather_fragments"])
         target.persistent.steps = pointer(kernels[f"persistent_{pass_name}"])
         _fill_persistent(engine, target.persistent, layer, choice.residency)
+    if choice.grid is not None:
+        target.grid.gather = pointer(kernels["gather_slices"])
+        target.grid.clear = pointer(kernels["clear_exchange"])
+        target.grid.steps = pointer(kernels[f"grid_{pass_name}"])
+        _fill_grid(engine, target.grid, layer, choice.grid)
 
 
 def _fill_persistent(engine: Engine, target: Any, layer: Layer, held: Residency) -> None:
@@ -223,3 +241,23 @@ def _fill_persistent(engine: Engine, target: Any, layer: Layer, held: Residency)
         *("depth_tiles", "num_tiles", "tiles_per_warp", "slots"),
     ):
         setattr(target, name, getattr(held, name))
+
+
+def _fill_grid(engine: Engine, target: Any, layer: Layer, grid: Grid) -> None:
+    target.offsets = ffi.cast("int64_t *", engine.upload(layer.sequence.offsets))
+    target.fault, target.poll_limit = pointer(engine.fault_address), POLL_LIMIT
+    target.threads, target.slots = THREADS, SLOTS
+    for name in (
+        *("slices_nbytes", "shared_nbytes", "units", "parts", "copies", "rows", "row_tiles"),
+        *("plane_width", "depth_tiles", "depth_per_warp", "folds"),
+    ):
+        setattr(target, name, getattr(grid, name))
+
+
+def _persistent_scratch(choice: Choice, steps: int) -> dict[str, int]:
+    """Bytes of what only blocks that run many steps have, by name as in `_forward_scratch`."""
+    if choice.grid is None:
+        return {"fragments": choice.scratch_nbytes}
+    grid = choice.grid
+    exchanged = {"words": grid.exchange_nbytes(steps), "arrivals": 4 * grid.copies}
+    return {"slices": grid.slices_nbytes, **exchanged}

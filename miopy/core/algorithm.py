@@ -1,12 +1,14 @@
 """How a device runs the steps of a layer: one by one, or many in one launch.
 
-`choose` is a pure function of the device, the configuration, the shape and what was asked for. Both
+`choose` is a pure function of the device, the configuration, the shape and what was asked for. All
 algorithms leave the same in the caller's buffers, but for the rounding of sums, so each pass of a
 layer may choose for itself.
 
 stepwise     a product and a kernel per step (kernels/stepped)
 persistent   blocks take sequences through many steps, each with the whole recurrent matrix in its
-             registers and shared memory (kernels/persistent)
+             registers and shared memory (kernels/persistent/steps.cu)
+grid         the same with all blocks of the device, which share the matrix and exchange what they
+             multiply it with (kernels/persistent/grid.h)
 """
 
 from __future__ import annotations
@@ -16,19 +18,22 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from ..errors import BadParam, NotSupported
+from . import grid
+from .blocks import TILE_NBYTES, WARPS
 from .config import RNNConfig
+from .grid import Grid
 
-AUTO, STEPWISE, PERSISTENT = NAMES = ("auto", "stepwise", "persistent")
+AUTO, STEPWISE, PERSISTENT, GRID = NAMES = ("auto", "stepwise", "persistent", "grid")
 VARIABLE = "MIOPY_RNN_ALGO"
 PERSISTENT_CELLS = ("relu", "tanh", "lstm", "gru")
 PERSISTENT_DTYPES = ("float32", "float16", "bfloat16")
 LEAST_STEPS = 4  # fewer do not repay reading the matrix into every block
+LEAST_STEPS_OF_GRID = 8
+# An estimate of a step by itself, in cycles: launches, and the product on all multiprocessors.
+STEP_CYCLES, STEP_OPERATIONS_PER_CYCLE = 8000, 2000
 
-# Of a persistent kernel, which is compiled for them: see kernels/persistent/matrix.h.
-THREADS, LANES = 256, 32
-WARPS = THREADS // LANES
+# Of a block's matrix, see kernels/persistent/matrix.h.
 TILE_COLUMNS, TILE_DEPTH_NBYTES = 32, 32
-TILE_NBYTES = TILE_COLUMNS * TILE_DEPTH_NBYTES
 INPUT_GAP = 8  # elements between rows of inputs, for the matrix instruction
 
 
@@ -90,21 +95,25 @@ class Residency:
 class Choice:
     """What runs the steps of a layer in one pass, and why.
 
-    products, residency   of the persistent algorithm; None for the other
+    products, residency   of the persistent algorithm; None for the others
+    grid                  of the algorithm so called; None for the others
     """
 
     algorithm: str
     reason: str
     products: Products | None = None
     residency: Residency | None = None
+    grid: Grid | None = None
 
     @property
     def is_persistent(self) -> bool:
-        return self.residency is not None
+        """Whether many steps run in one launch."""
+        return self.residency is not None or self.grid is not None
 
     @property
     def scratch_nbytes(self) -> int:
-        """Of a device's scratch: the matrix once more, in the order in which blocks load it."""
+        """Of a device's scratch: the matrix once more, in the order in which blocks by themselves
+        load it."""
         return WARPS * self.residency.tiles_per_warp * TILE_NBYTES if self.residency else 0
 
 
@@ -161,37 +170,87 @@ def choose(
 
     batch        sequences in the first step
     directions   that are run together
-    asked        one of `NAMES`; raises NotSupported if it is "persistent" and cannot be
+    asked        one of `NAMES`; raises NotSupported for one that cannot run the layer
     """
     if asked == STEPWISE:
         return Choice(STEPWISE, f"{VARIABLE} says so")
     if not batch or not config.hidden_size:
         return Choice(STEPWISE, "there is nothing to run")
-    found = _persistent(device, config, batch, directions, backward)
-    if not found.is_persistent and asked == PERSISTENT:
-        raise NotSupported(VARIABLE, f"cannot be persistent: {found.reason}", asked)
-    if asked == PERSISTENT or not found.is_persistent:
-        return found
+    if asked == PERSISTENT:
+        return _insist(_persistent(device, config, batch, directions, backward), asked)
+    if asked == GRID:
+        return _insist(_grid(device, config, batch, backward), asked)
     if steps < LEAST_STEPS:
         return Choice(STEPWISE, f"there are fewer than {LEAST_STEPS} steps")
-    assert found.residency is not None
-    if batch > found.residency.rows * device.multiprocessors:
-        return Choice(STEPWISE, "there are more sequences than blocks at a time take")
+    found = _persistent(device, config, batch, directions, backward)
+    if found.residency is not None and batch <= found.residency.rows * device.multiprocessors:
+        return found
+    reason = found.reason
+    if found.residency is not None:
+        reason = "there are more sequences than blocks at a time take"
+    on_grid = _grid_if_faster(device, config, steps, batch, backward)
+    if on_grid.grid is not None or on_grid.reason == reason:
+        return on_grid
+    return Choice(STEPWISE, f"{reason}; {on_grid.reason}")
+
+
+def _insist(found: Choice, asked: str) -> Choice:
+    if not found.is_persistent:
+        raise NotSupported(VARIABLE, f"cannot be {asked}: {found.reason}", asked)
     return found
+
+
+def _grid_if_faster(
+    device: DeviceProperties, config: RNNConfig, steps: int, batch: int, backward: bool
+) -> Choice:
+    """That algorithm if it can run a layer and is worth it; else stepwise, and why."""
+    found = _grid(device, config, batch, backward)
+    if found.grid is None:
+        return found
+    if steps < LEAST_STEPS_OF_GRID:
+        return Choice(STEPWISE, f"for a grid, there are fewer than {LEAST_STEPS_OF_GRID} steps")
+    operations = 2 * batch * config.num_gates * config.hidden_size**2
+    alone = STEP_CYCLES + operations / (STEP_OPERATIONS_PER_CYCLE * device.multiprocessors)
+    if found.grid.cycles < alone:
+        return found
+    return Choice(
+        STEPWISE, f"a grid would take about {found.grid.cycles / alone:.1f} times as long"
+    )
+
+
+def _is_not_for_blocks(config: RNNConfig) -> str | None:
+    """Why blocks cannot run many steps of a layer, whatever its size; None if they can."""
+    if config.cell not in PERSISTENT_CELLS:
+        return f"there is no persistent kernel for {config.cell}"
+    if config.dtype not in PERSISTENT_DTYPES:
+        return f"there is no persistent kernel for {config.dtype}"
+    if config.projection_size or config.initial_size != config.hidden_size:
+        return "there is no persistent kernel for h of another size than the cell"
+    if config.recurrent_mask:
+        return "there is no persistent kernel with a mask on h"
+    return None
+
+
+def _grid(device: DeviceProperties, config: RNNConfig, batch: int, backward: bool) -> Choice:
+    """That algorithm if it can run a layer; else stepwise, and why."""
+    if reason := _is_not_for_blocks(config):
+        return Choice(STEPWISE, reason)
+    if config.dtype not in grid.DTYPES or config.dtype not in device.matrix_instruction:
+        return Choice(STEPWISE, f"this device has no matrix instruction for {config.dtype}")
+    found = grid.best(config, batch, device.multiprocessors, device.shared_nbytes, backward)
+    if found is None:
+        held = f"{device.multiprocessors} multiprocessors cannot hold the recurrent matrix"
+        return Choice(STEPWISE, held)
+    reason = f"{found.parts} blocks of {found.units} units, {found.copies} times for {found.rows}"
+    return Choice(GRID, f"{reason} sequences, share the recurrent matrix", grid=found)
 
 
 def _persistent(
     device: DeviceProperties, config: RNNConfig, batch: int, directions: int, backward: bool
 ) -> Choice:
-    """That algorithm if it can run a layer; else the other, and why."""
-    if config.cell not in PERSISTENT_CELLS:
-        return Choice(STEPWISE, f"there is no persistent kernel for {config.cell}")
-    if config.dtype not in PERSISTENT_DTYPES:
-        return Choice(STEPWISE, f"there is no persistent kernel for {config.dtype}")
-    if config.projection_size or config.initial_size != config.hidden_size:
-        return Choice(STEPWISE, "there is no persistent kernel for h of another size than the cell")
-    if config.recurrent_mask:
-        return Choice(STEPWISE, "there is no persistent kernel with a mask on h")
+    """That algorithm if it can run a layer; else stepwise, and why."""
+    if reason := _is_not_for_blocks(config):
+        return Choice(STEPWISE, reason)
     products = products_of(device, config.dtype)
     # As few in a block as keep all blocks running at a time, or those of one direction.
     for together in (directions, 1):

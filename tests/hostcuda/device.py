@@ -165,6 +165,8 @@ class EmulatedDevice:
         self.properties = properties
         self._own_stream = next(_capture_streams)
         self._blas = runtime().create_blas()
+        self._fault = np.zeros(1, np.uint32)
+        self.fault_address = self._fault.ctypes.data
         self.calls = Calls(
             launch=runtime().address("launch"),
             launch_together=runtime().address("launch_together"),
@@ -191,6 +193,14 @@ class EmulatedDevice:
 
     def allow_shared(self, function: int, nbytes: int) -> None:
         _check("allow_shared", runtime().allow_shared(function, nbytes))
+
+    def resident_blocks(self, function: int, threads: int, shared_nbytes: int) -> int:
+        return runtime().resident_blocks(threads)
+
+    def take_fault(self) -> bool:
+        was_set = bool(self._fault[0])
+        self._fault[0] = 0
+        return was_set
 
     def allocate(self, nbytes: int, stream: int) -> Block:
         return Block(nbytes)

@@ -188,7 +188,9 @@ int run_backward(const device_calls *calls, const stepped_backward *p, int direc
         const stepped_layer *l = &p[d].layer;
         TRY(load_states(calls, l, p[d].dh, NULL, p[d].dhy, l->state_size));
         TRY(load_states(calls, l, p[d].dc, NULL, p[d].dcy, l->hidden_size));
-        if (!l->persistent.steps)
+        if (l->grid.steps)
+            TRY(grid_backward(calls, &p[d]));
+        else if (!l->persistent.steps)
             TRY(all_steps(calls, &p[d]));
     }
     if (p->layer.persistent.steps)

@@ -206,10 +206,15 @@ step_run next_chunk(const stepped_forward *p, int64_t done)
 static int all_steps(const device_calls *calls, const stepped_forward *p)
 {
     const stepped_layer *l = &p->layer;
+    TRY(gather_slices_of_forward(calls, p));
     for (int64_t done = 0; done < l->steps;) {
         const step_run chunk = next_chunk(p, done);
         const int64_t end = done + chunk.high - chunk.low;
         TRY(products_ahead(calls, p, chunk));
+        if (l->grid.steps) {
+            TRY(grid_forward(calls, p, chunk));
+            done = end;
+        }
         for (; done < end; done++) {
             const int64_t t = l->reverse ? l->steps - 1 - done : done;
             TRY(one_step(calls, p, t, l->offsets[t] - l->offsets[chunk.low]));

@@ -48,6 +48,11 @@ step_run next_chunk(const stepped_forward *p, int64_t done);
 int persistent_forward(const device_calls *calls, const stepped_forward *p, int directions);
 int persistent_backward(const device_calls *calls, const stepped_backward *p, int directions);
 
+/* Where a direction has a grid: put the matrix in its order; run some steps in one launch; all. */
+int gather_slices_of_forward(const device_calls *calls, const stepped_forward *p);
+int grid_forward(const device_calls *calls, const stepped_forward *p, step_run steps);
+int grid_backward(const device_calls *calls, const stepped_backward *p);
+
 /* The gates [low, high) of the layout whose recurrent products are with h: two runs of them, 0 and
  * 1, before and behind the late one. Either may be empty. */
 typedef struct {

@@ -26,6 +26,20 @@ typedef struct {
     int depth, columns, depth_tiles, num_tiles, tiles_per_warp, slots;
 } persistent_layer;
 
+/* How blocks that all run at a time share a layer's matrix; all 0 where they do not. The numbers
+ * are those of `Grid` in core/grid.py and of kernels/persistent/launch.h. */
+typedef struct {
+    void *gather, *clear, *steps;    /* kernels */
+    void *slices, *words, *arrivals; /* scratch, as in kernels/step.h */
+    void *fault;                     /* a word that the host can read */
+    const int64_t *offsets;          /* steps + 1, on the device */
+    int64_t slices_nbytes;
+    unsigned int poll_limit;
+    int threads, shared_nbytes;
+    int units, parts, copies, rows, row_tiles;
+    int plane_width, depth_tiles, depth_per_warp, folds, slots;
+} grid_layer;
+
 typedef struct {
     int storage, real, reverse, gates, planes, saved;
     int idle_keeps_state; /* what a sequence without a step leaves: its initial states, or zeros */
@@ -47,6 +61,7 @@ typedef struct {
     int position[8];       /* of each plane in products and dgates */
     double scalars[5];     /* of the cell's math */
     persistent_layer persistent;
+    grid_layer grid;
 } stepped_layer;
 
 typedef struct {

@@ -1,0 +1,84 @@
+/* grid_forward.cu: the steps of forward on the whole grid, see grid.h. Whatever a step needs but
+ * the products is loaded before these are made. */
+#define UNIT_PLANES GATES
+#include "grid.h"
+
+/* What a thread has of a tile of rows, of which `rows` take part in a step. A row that does not yet
+ * has its h. */
+INLINE void load_tile(forward_given *given, const forward_step *s, const grid_element *elements,
+                      const grid_block *in, int first_row, int rows, int next)
+{
+#pragma unroll
+    for (int i = 0; i < ELEMENTS; i++) {
+        const int b = first_row + elements[i].row, u = in->first_unit + elements[i].unit;
+        if (elements[i].is_there && b < rows)
+            load_forward_given(&given[i], s, b, u);
+        else if (elements[i].is_there && b < next)
+            given[i].prev[0] = ((const real *)s->h)[b * s->hidden_size + u];
+    }
+}
+
+/* The cell on a tile of rows, whose new h, or first one, the `next` rows of the next step get. */
+INLINE void finish_tile(const forward_given *given, const forward_step *s, const real *scalars,
+                        const grid_element *elements, const grid_block *in, const matrix_slices *m,
+                        const real *sums, const exchange *x, uint32_t step, int first_row, int rows,
+                        int next)
+{
+#pragma unroll
+    for (int i = 0; i < ELEMENTS; i++) {
+        const int b = first_row + elements[i].row, u = in->first_unit + elements[i].unit;
+        const int is_run = elements[i].is_there && b < rows;
+        forward_results results;
+        real products[GATES];
+        storage value = 0;
+        if (is_run) {
+            for (int g = 0; g < GATES; g++)
+                products[g] =
+                    slice_product(sums, m, elements[i].row,
+                                  position_of(s->position, g) * m->units + elements[i].unit);
+            run_forward_cell(&results, scalars, &given[i], products);
+            value = to_storage(results.next[0]);
+        } else if (elements[i].is_there && b < next) {
+            value = to_storage(given[i].prev[0]);
+        }
+        hand_on(x, step + 1, b, u, value, elements[i].is_there && b < next);
+        if (is_run)
+            store_forward(s, &results, b, u);
+    }
+}
+
+/* The steps [low, high) of forward. `all` is as for a step, but for all rows; its real states
+ * (batch, H) are read and overwritten. Step 0 of the exchange is the first of these. */
+BLOCK_KERNEL FN(grid_forward)(forward_step all, block_steps p, matrix_slices m, block_exchange g)
+{
+    DYNAMIC_SHARED(memory);
+    const grid_block in = grid_block_of(memory, &p, &m);
+    const real scalars[] = SCALARS_OF(all);
+    exchange x = exchange_of(&g, &m);
+    fragment resident[RESIDENT_DEPTH * COLUMN_TILES];
+    grid_element elements[ELEMENTS];
+    load_slice(&m, in.part, resident, in.fragments);
+    place_elements(elements, &in, &m);
+    __syncthreads();
+    uint32_t count = 0; /* of tiles multiplied: a barrier each */
+    /* One step before the first: it only hands on the first states. */
+    for (int step = -1; step < p.high - p.low; step++) {
+        const int t = (int)(p.reverse ? p.high - 1 - step : p.low + step);
+        const int is_last = step + 1 == p.high - p.low;
+        const int rows = step < 0 ? 0 : rows_of_step(&p, in.first, t);
+        const int next = is_last ? 0 : rows_of_step(&p, in.first, p.reverse ? t - 1 : t + 1);
+        const int row = first_row_of_step(&p, in.first, t);
+        if (step > 0 && turn(&x, step))
+            clear_own(&x, &in, &m, step, p.capacity);
+        for (int b = 0; b < rows || b < next; b += TILE_ROWS) {
+            forward_given given[ELEMENTS];
+            real *sums = sums_of_tile(&in, &m, b < rows ? count++ : count);
+            const forward_step before = forward_rows(&all, &p, in.first, row);
+            load_tile(given, &before, elements, &in, b, rows, next);
+            if (b < rows)
+                multiply_slice(sums, &m, &x, step, b / TILE_ROWS, rows - b, resident, in.fragments);
+            const forward_step s = forward_rows(&all, &p, in.first, anew(row));
+            finish_tile(given, &s, scalars, elements, &in, &m, sums, &x, step, b, rows, next);
+        }
+    }
+}
