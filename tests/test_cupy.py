@@ -22,7 +22,7 @@ from tensorflow_run import DTYPES, TensorflowRun, numbers_of, tensorflow_case
 from miopy import miopen
 from miopy import tensorflow_cudnn as tc
 from miopy.backends import host
-from miopy.core.algorithm import PERSISTENT, STEPWISE, VARIABLE
+from miopy.core.algorithm import GRID, PERSISTENT, STEPWISE, VARIABLE
 from miopy.core.config import RNNConfig
 from miopy.dialects.mpsgraph import memory as mpsgraph_memory
 from miopy.dialects.tensorflow_cudnn import memory as tensorflow_memory
@@ -136,6 +136,23 @@ def test_a_handle_that_needs_less_shared_memory_leaves_another_what_it_needs(mon
     )
     for run in (large, small, large):
         run.forward()
+
+
+@pytest.mark.parametrize("algorithm", [STEPWISE, GRID])
+@pytest.mark.parametrize(
+    "case",
+    [
+        Case("lstm", (60,) * 16, 64, 1024, dtype="float16"),
+        Case("lstm", (30,) * 70, 33, 512, 2, 2, dtype="float16"),
+        Case("lstm", (40, 31, 30, 2), 33, 1999, dtype="float16"),
+        Case("gru", tuple(range(50, 0, -1)), 16, 1024, 1, 2, dtype="float16"),
+        Case("tanh", (30,) * 5, 16, 1761, dtype="float16"),
+    ],
+    ids=lambda case: f"{case.mode} {case.dtype} H{case.hidden_size}",
+)
+def test_a_whole_grid_agrees_with_the_reference(monkeypatch, case, algorithm):
+    monkeypatch.setenv(VARIABLE, algorithm)
+    check(case, DeviceRun)
 
 
 @pytest.mark.parametrize(

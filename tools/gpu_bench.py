@@ -1,8 +1,9 @@
 """Part of gpu_check that times miopy and torch, which calls cuDNN, on the same data.
 
 Contenders of a row take turns on one stream; each time is a median by the device's own events. The
-ratio is that of the faster form of each side, called directly or replayed as a graph. Where blocks
-run many steps at once, so does a contender that runs them one by one.
+ratio is that of the faster form of each side, called directly or replayed as a graph. Where many
+steps run in a launch, a contender runs them one by one; where a whole grid could but is not chosen,
+it is a contender, too.
 """
 
 from __future__ import annotations
@@ -18,8 +19,9 @@ from bench_shapes import MODES, Shape
 from gpu_jobs import Core, from_bfloat16
 from gpu_places import Job, Place, medians, place
 
-from miopy.core.algorithm import STEPWISE, VARIABLE, choose
+from miopy.core.algorithm import AUTO, GRID, STEPWISE, VARIABLE, Choice, choose
 from miopy.core.config import RNNConfig
+from miopy.errors import NotSupported
 
 SECONDS = 0.3  # for the contenders of a row
 
@@ -105,25 +107,39 @@ def time_shape(where: Place, shape: Shape, dtype: str) -> Iterator[dict[str, Any
             yield {"name": name, "passed": False, "detail": detail, "count": len(shape.modes)}
             return
     for mode in shape.modes:
-        other = runs_persistent(where, shape, dtype, mode)
-        times, runs, notes = time_mode(where, ours, theirs, mode, other)
+        chosen = choices(where, shape, dtype, mode)
+        others = [STEPWISE] if any(each.is_persistent for each in chosen) else []
+        if any(each.grid is None for each in chosen) and can_be_a_grid(where, shape, dtype, mode):
+            others.append(GRID)
+        times, runs, notes = time_mode(where, ours, theirs, mode, others)
         row = common | {"mode": mode, "milliseconds": times, "runs": runs, "notes": notes}
+        row["algorithms"] = [each.algorithm for each in chosen]
         yield row | {"name": f"{shape.name} {dtype} {mode}", "passed": True, "ratio": ratio(times)}
 
 
-def runs_persistent(where: Place, shape: Shape, dtype: str, mode: str) -> bool:
-    """Whether a pass of a mode runs many steps in a launch where nothing else was asked for."""
+def choices(
+    where: Place, shape: Shape, dtype: str, mode: str, asked: str = AUTO
+) -> tuple[Choice, ...]:
+    """What runs the steps of a layer in each pass of a mode."""
     name = "float32" if dtype == "tf32" else dtype
     config = RNNConfig(shape.cell, shape.features, shape.hidden_size, dtype=name)
+    extent = shape.seq_len, shape.batch, shape.num_directions
     passes = (False, True) if mode == MODES[-1] else (False,)
-    sizes = shape.seq_len, shape.batch, shape.num_directions
-    properties = where.handle.backend.properties
-    return any(choose(properties, config, *sizes, backward=each).is_persistent for each in passes)
+    device = where.handle.backend.properties
+    return tuple(choose(device, config, *extent, backward=each, asked=asked) for each in passes)
 
 
-def stepwise(job: Job) -> Job:
+def can_be_a_grid(where: Place, shape: Shape, dtype: str, mode: str) -> bool:
+    try:
+        choices(where, shape, dtype, mode, GRID)
+    except NotSupported:
+        return False
+    return True
+
+
+def by(algorithm: str, job: Job) -> Job:
     def run() -> None:
-        os.environ[VARIABLE] = STEPWISE
+        os.environ[VARIABLE] = algorithm
         try:
             job()
         finally:
@@ -133,12 +149,11 @@ def stepwise(job: Job) -> Job:
 
 
 def time_mode(
-    where: Place, ours: Miopy, theirs: Any, mode: str, is_persistent: bool
+    where: Place, ours: Miopy, theirs: Any, mode: str, others: list[str]
 ) -> tuple[dict[str, float], int, list[str]]:
     notes: list[str] = []
     jobs: dict[str, Job] = {"miopy": ours.job(mode)}
-    if is_persistent:
-        jobs["stepwise"] = stepwise(jobs["miopy"])
+    jobs |= {other: by(other, jobs["miopy"]) for other in others}
     for name in tuple(jobs):
         jobs[name]()
         if graph := where.capture(jobs[name]):

@@ -9,7 +9,10 @@ from typing import Any
 from bench_shapes import MODES
 
 EMULATED = "EMULATED on a CPU: shows that the checks run, and nothing about any GPU"
-CONTENDERS = ("miopy", "miopy graph", "stepwise", "stepwise graph", "torch", "torch graph")
+CONTENDERS = (
+    *("miopy", "miopy graph", "stepwise", "stepwise graph"),
+    *("grid", "grid graph", "torch", "torch graph"),
+)
 
 Record = dict[str, Any]
 
