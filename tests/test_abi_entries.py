@@ -8,9 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import cffi
-import numpy as np
 import pytest
-from fences import fenced
 
 from miopy import errors
 from miopy.abi import Entry, Failures
@@ -115,25 +113,6 @@ def test_an_array_of_objects_ends_with_the_first_stranger() -> None:
     memory = ffi.new("uintptr_t[3]", [number, 5, number])
     _, found = received("int a", "thing_t *b", numbers=[3, memory])
     assert len(found) == 2 and found[1] == 5
-
-
-def test_an_array_of_objects_is_not_read_past_the_page_of_a_stranger() -> None:
-    numbers = [OBJECTS.number(Thing()) for _ in range(600)]
-    memory = fenced(np.array([*numbers, 5], np.uint64))  # ends where nothing may be read
-    pointer = ffi.cast("uintptr_t *", memory.ctypes.data)
-    _, found = received("int a", "thing_t *b", numbers=[2**31 - 1, pointer])
-    assert found == [*map(OBJECTS.find, numbers), 5]
-
-
-def test_an_array_of_objects_knows_when_one_is_dropped() -> None:
-    numbers = [OBJECTS.number(Thing()) for _ in range(3)]
-    memory = ffi.new("uintptr_t[3]", numbers)
-    for _ in range(2):
-        _, found = received("int a", "thing_t *b", numbers=[3, memory])
-        assert found == [*map(OBJECTS.find, numbers)]
-    OBJECTS.drop(numbers[1])
-    _, found = received("int a", "thing_t *b", numbers=[3, memory])
-    assert found == [OBJECTS.find(numbers[0]), numbers[1]]
 
 
 def test_an_array_of_structs_comes_as_tuples_up_to_the_first_stranger() -> None:
