@@ -64,6 +64,18 @@ def test_products_of_odd_shapes(host_device, dtype):
         assert_close(c, real(a), real(b), start if accumulate else 0)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("layout", ["NN", "NT", "TN", "TT"])
+def test_small_products_of_every_layout(host_device, dtype, layout):
+    """Every way through them: what is turned, and tiles of each height and width."""
+    for number, (M, N, K) in enumerate(itertools.product((1, 2, 3, 4, 6, 8, 9, 16, 33), repeat=3)):
+        a, b = draw((M, K), dtype, 1, layout[0] == "T"), draw((K, N), dtype, 2, layout[1] == "T")
+        c = draw((M, N), dtype, 3)
+        start, accumulate = real(c), bool(number % 2)
+        host_device.gemm(dtype, matrix(c), matrix(a), matrix(b), (M, N, K), accumulate=accumulate)
+        assert_close(c, real(a), real(b), start if accumulate else 0)
+
+
 @pytest.mark.parametrize("dtype", BOUNDS)
 @pytest.mark.parametrize("shape", [(17, 65, 129), (65, 17, 801), (2070, 2061, 3)])
 def test_products_of_strided_matrices(host_device, dtype, shape):
@@ -101,7 +113,8 @@ def test_products_with_chosen_rows(host_device, dtype, has_other, is_transposed)
 
 
 @pytest.mark.parametrize(
-    "shape", [(129, 65, 800), (17, 800, 129), (1, 8000, 65), (8000, 1, 65), (4, 7, 20000)]
+    "shape",
+    [(129, 65, 800), (17, 800, 129), (1, 8000, 65), (8000, 1, 65), (4, 7, 20000), (16, 7, 9000)],
 )
 @pytest.mark.parametrize("layout", ["NN", "NT", "TN", "TT"])
 @pytest.mark.parametrize("dtype", BOUNDS)
