@@ -85,7 +85,9 @@ def parse(argv: list[str] | None) -> tuple[argparse.ArgumentParser, argparse.Nam
     )
     parser.add_argument("--suite", choices=SUITES, default="all", help="which shapes")
     parser.add_argument("--quick", dest="suite", action="store_const", const="quick")
-    parser.add_argument("--only", nargs="+", default=[""], help="shapes whose name contains these")
+    parser.add_argument(
+        "--only", nargs="+", default=[""], help="shapes, products: names contain these"
+    )
     passes = {"nargs": "+", "choices": PASSES, "default": list(PASSES)}
     parser.add_argument("--passes", **passes, help="of these")
     parser.add_argument("--sides", nargs="+", choices=SIDES, help="instead of all but unrolled")
@@ -131,7 +133,8 @@ def main(argv: list[str] | None = None) -> int:
     if options.gemm:
         import bench_gemm
 
-        return bench_gemm.main(machine(["numpy"]), options.budget / 1000, options.output)
+        about = machine(["numpy"])
+        return bench_gemm.main(about, options.budget / 1000, options.only, options.output)
     share_threads()
     work = select(parser, options)
     if options.alone:

@@ -1,7 +1,8 @@
 """The host's matrix product against the OpenBLAS of NumPy, one thread each, shape by shape.
 
-`python tools/bench.py --gemm [--output PATH]`: C calls on both sides, timed in turn by the time
-their thread ran, so that other programs of the machine hardly count.
+`python tools/bench.py --gemm [--only "float32 NT"] [--output PATH]`: C calls on both sides, timed
+in turn by the time their thread ran, so that other programs of the machine hardly count. A
+selection replaces its rows of what PATH.json holds.
 """
 
 from __future__ import annotations
@@ -114,23 +115,43 @@ class Product:
         return float(np.median(ours)) / calls, float(np.median(ours / theirs))
 
 
-def measure(budget: float) -> list[dict[str, Any]]:
-    """One record per product; `budget` is seconds of each, at most."""
+def name_of(record: dict[str, Any]) -> str:
+    """What --only selects by: float32 NT 64x1024x250."""
+    return "{dtype} {layout} {M}x{N}x{K}".format(**record)
+
+
+def selected(only: list[str]) -> list[dict[str, Any]]:
+    """The products whose name contains one of these."""
     shapes = [
-        shape for shape in itertools.product(SIZES, repeat=3) if math.prod(shape) <= MOST_WORK
+        dict(zip("MNK", shape, strict=True))
+        for shape in itertools.product(SIZES, repeat=3)
+        if math.prod(shape) <= MOST_WORK
     ]
+    cases = itertools.product(DTYPES, LAYOUTS, shapes)
+    all_of = [{"dtype": dtype, "layout": layout, **shape} for dtype, layout, shape in cases]
+    return [case for case in all_of if any(text in name_of(case) for text in only)]
+
+
+def measure(cases: list[dict[str, Any]], budget: float) -> list[dict[str, Any]]:
+    """One record per product; `budget` is seconds of each, at most."""
     records = []
     with tempfile.TemporaryDirectory() as folder, threadpool_limits(1):
         library, blas, pool = build(folder), numpy_blas(), lib.pool_create(1, 0)
-        cases = list(itertools.product(DTYPES, LAYOUTS, shapes))
-        for dtype, layout, shape in track(cases, "products", transient=True):
-            product = Product(shape, layout, dtype)
+        for case in track(cases, "products", transient=True):
+            shape = case["M"], case["N"], case["K"]
+            product = Product(shape, case["layout"], case["dtype"])
             ns, ratio = product.compare(library, blas, pool, int(budget * 1e9))
-            M, N, K = shape
-            place = {"dtype": dtype, "layout": layout, "M": M, "N": N, "K": K}
-            records.append(place | {"ns": round(ns), "ratio": round(ratio, 3)})
+            records.append(case | {"ns": round(ns), "ratio": round(ratio, 3)})
         lib.pool_destroy(pool)
     return records
+
+
+def merged(records: list[dict[str, Any]], path: Path) -> list[dict[str, Any]]:
+    """The records among those of the file that are of other products, in the order of all."""
+    before = json.loads(path.read_text())["rows"] if path.exists() else []
+    known = {name_of(record): record for record in [*before, *records]}
+    names = map(name_of, selected([""]))
+    return [known[name] for name in names if name in known]
 
 
 def summary(records: list[dict[str, Any]]) -> list[list[str]]:
@@ -172,18 +193,22 @@ def markdown(rows: list[list[str]], about: dict[str, Any]) -> str:
     return "\n".join([*lines, *("| " + " | ".join(row) + " |" for row in rows), ""])
 
 
-def main(about: dict[str, Any], budget: float, output: Path | None) -> int:
+def main(about: dict[str, Any], budget: float, only: list[str], output: Path | None) -> int:
     """Print the summary; write PATH.json with every product and PATH.md."""
-    about = about | {"load before": f"{os.getloadavg()[0]:.1f}", "threads": 1}
-    records = measure(budget)
-    about["load after"] = f"{os.getloadavg()[0]:.1f}"
+    about = about | {"threads": 1}
+    cases = selected(only)
+    if not cases:
+        raise SystemExit(f"--only {only!r} matches none, as of 'float32 NT 64x1024x250'")
+    records = measure(cases, budget)
+    if output:
+        output.parent.mkdir(parents=True, exist_ok=True)
+        records = merged(records, output.with_suffix(".json"))
     rows = summary(records)
     table = Table(*HEADINGS, title="miopy / OpenBLAS, one thread each")
     for row in rows:
         table.add_row(*row)
     Console().print(table)
     if output:
-        output.parent.mkdir(parents=True, exist_ok=True)
         lines = ",\n".join(json.dumps(record) for record in records)
         text = f'{{"machine": {json.dumps(about)}, "rows": [\n{lines}\n]}}\n'
         output.with_suffix(".json").write_text(text)
