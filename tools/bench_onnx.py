@@ -20,6 +20,8 @@ class OnnxRuntime:
         weights = network.arrays(data["w"], "onnx")
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads, options.inter_op_num_threads = threads(), 1
+        # Within a run its threads spin as ever; beyond it they would take a core from the others.
+        options.add_session_config_entry("session.force_spinning_stop", "1")
         text = model(network.shape, weights).SerializeToString()
         self.session = onnxruntime.InferenceSession(text, options, ["CPUExecutionProvider"])
         names = ("x", "hx", "cx") if network.shape.cell == "lstm" else ("x", "hx")
