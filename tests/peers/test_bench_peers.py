@@ -48,13 +48,13 @@ def test_a_peer_does_the_same_work(side, shape):
     check(side, shape, PASSES[side])
 
 
-@pytest.mark.skipif("compiled" not in PEERS, reason="torch is not installed")
+@pytest.mark.skipif("compiled" not in PEERS, reason="torch or a C++ compiler is missing")
 @pytest.mark.parametrize("shape", SHAPES[1:4], ids=lambda shape: shape.name)
 def test_torch_compiles_what_stays_a_loop(shape):
     check("compiled", shape, (INFERENCE,) if shape.cell == "lstm" else ())
 
 
-@pytest.mark.skipif("compiled" not in PEERS, reason="torch is not installed")
+@pytest.mark.skipif("compiled" not in PEERS, reason="torch or a C++ compiler is missing")
 def test_torch_unrolls_where_it_is_asked_to():
     check("unrolled", Shape("gru", 6, 2, 2), MODES)
 
