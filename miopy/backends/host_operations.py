@@ -58,6 +58,7 @@ def _layer(layer: Layer) -> Any:
     for gate, position in enumerate(layer.position):
         target.position[gate] = position
     target.idle_keeps_state = config.idle_keeps_state
+    target.keeps_planes = layer.keeps_planes
     for number, value in enumerate(config.scalars):
         target.scalars[number] = value
     return target

@@ -55,6 +55,8 @@ class Layer:
     projection         (P, H); None without one
     peepholes          of the cell, one behind the other in memory
     is_replayed        whether a device should replay the steps as a graph when a call repeats
+    keeps_planes       whether others read `cells` and `saved`; if not, a backend may order these as
+                       it likes
     """
 
     config: RNNConfig
@@ -69,6 +71,7 @@ class Layer:
     projection: Matrix | None = None
     peepholes: Vectors = ()
     is_replayed: bool = False
+    keeps_planes: bool = False
 
     def __post_init__(self) -> None:
         config = self.config

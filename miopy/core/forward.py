@@ -38,7 +38,11 @@ def layer_of(
     """One layer in one direction, with its parameters, or the gradients of these."""
     here = placed(placement, plan.config, layer, direction)
     replays = plan.replays(sequence.batch_sizes)
-    return Layer(plan.config, sequence, layer, direction, *here, replays)
+    return Layer(
+        *(plan.config, sequence, layer, direction, *here),
+        is_replayed=replays,
+        keeps_planes=plan.keeps_planes,
+    )
 
 
 def state_address(layer: Layer, state: int | None, size: int) -> int | None:

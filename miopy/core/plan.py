@@ -30,12 +30,14 @@ class Plan:
     reserve     what forward training leaves for the backward passes; empty for inference
     workspace   scratch of the forward passes; from backward data to backward weights, `dgates`,
                 unless they are in the reserve
+    keeps_planes   the reserve is read by others than the passes: see `core.backend.Layer`
     """
 
     config: RNNConfig
     rows: int
     reserve: Space
     workspace: Space
+    keeps_planes: bool = False
 
     def gradient(self, workspace: int, reserve: int, name: str, *index: int) -> int:
         """The address of a region that backward data leaves for backward weights."""
@@ -69,12 +71,14 @@ def plan(
     training: bool,
     padded: bool = False,
     keeps_gradients: bool = False,
+    keeps_planes: bool = False,
 ) -> Plan:
     """The plan for `rows` packed rows.
 
     padded            adds room to pack the caller's x and y
     keeps_gradients   backward data leaves dgates in the reserve, so that backward weights may get
                       another workspace
+    keeps_planes      others than the passes read the reserve
     """
     reserve, workspace = Space(), Space()
     if training:
@@ -91,7 +95,7 @@ def plan(
         workspace.book("ones", (config.hidden_size,), config.itemsize)
         if padded:
             workspace.book("packed_attention", (rows,), config.itemsize)
-    return Plan(config, rows, reserve, workspace)
+    return Plan(config, rows, reserve, workspace, keeps_planes)
 
 
 def _book_reserve(space: Space, config: RNNConfig, rows: int) -> None:

@@ -110,7 +110,7 @@ class Model:
         return sequences.from_batch_sizes((self.sizes.batch,) * self.sizes.steps, self.sizes.batch)
 
     def plan(self, *, training: bool) -> Plan:
-        return plan(self.config, self.sizes.rows, training=training)
+        return plan(self.config, self.sizes.rows, training=training, keeps_planes=True)
 
     @property
     def is_reverse(self) -> bool:

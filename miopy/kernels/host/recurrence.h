@@ -19,6 +19,7 @@ typedef struct {
     const void *input_bias[4], *recurrent_bias[4];
     int position[4];
     int idle_keeps_state; /* what a sequence without a step leaves: its initial states, or zeros */
+    int keeps_planes;     /* whether others read what forward keeps; see reserve.inc */
     double scalars[4];    /* of the cell's math */
 } rnn_layer;
 
