@@ -5,8 +5,8 @@
     python tools/kernel_report.py --check   exit 1 if a kernel spills or those files differ
 
 Registers depend on the version of the compiler, which is pinned in pyproject.toml and recorded.
-Persistent kernels take seconds each, so what the record says of one is believed while it was made
-of the same text by the same compiler.
+All sources for all targets take minutes, so what the record says of one is believed while it was
+made of the same text by the same compiler.
 """
 
 from __future__ import annotations
@@ -71,8 +71,13 @@ def gate_orders(cell: str) -> list[tuple[int, ...]]:
     return sorted({layout.order(config) for layout in vendors})
 
 
+def every() -> dict[Source, list[str]]:
+    """All sources, and the targets that a backend may compile each for."""
+    return {source: list(TARGETS) for source in sources()} | persistent()
+
+
 def persistent() -> dict[Source, list[str]]:
-    """The sources of persistent kernels, and the targets that a backend may compile each for."""
+    """The same of persistent kernels."""
     found: dict[Source, list[str]] = {}
     for cell, dtype in itertools.product(PERSISTENT_CELLS, PERSISTENT_DTYPES):
         for target in TARGETS:
@@ -93,11 +98,10 @@ def instruction_of(target: str) -> tuple[str, ...]:
 
 def compile_all() -> Report:
     """Raises ValueError if a source does not compile, or not to the kernels that it names."""
-    report = recorded()
-    jobs = [(source, target) for source in sources() for target in TARGETS]
-    jobs += [
+    report, sources = recorded(), every()
+    jobs = [
         (source, target)
-        for source, targets in persistent().items()
+        for source, targets in sources.items()
         for target in targets
         if source.name not in report
     ]
@@ -107,8 +111,7 @@ def compile_all() -> Report:
             kernels = report.setdefault(source.name, {kernel: {} for kernel in source.kernels})
             for kernel in source.kernels:
                 kernels[kernel][target] = usage[kernel]
-    order = [source.name for source in (*sources(), *persistent())]
-    return {name: report[name] for name in order}
+    return {source.name: report[source.name] for source in sources}
 
 
 def compiled(source: Source, target: str) -> dict[str, nvrtc.Usage]:
@@ -133,6 +136,11 @@ def digest(source: Source) -> str:
     return hashlib.sha256("\n".join(kept).encode()).hexdigest()[:16]
 
 
+def digests() -> dict[str, str]:
+    """By the names of sources."""
+    return {source.name: digest(source) for source in every()}
+
+
 def record(only: Callable[[dict[str, Any]], bool] = lambda row: True) -> Report:
     """What the record says in some of its rows; nothing spills, or there would be none."""
     report: Report = {}
@@ -145,11 +153,11 @@ def record(only: Callable[[dict[str, Any]], bool] = lambda row: True) -> Report:
 
 
 def recorded() -> Report:
-    """What is on record of persistent kernels whose text and compiler are the same."""
+    """What is on record of kernels whose text and compiler are the same."""
     if not JSON.exists() or json.loads(JSON.read_text())["compiler"] != compiler():
         return {}
-    digests = {source.name: digest(source) for source in persistent()}
-    return record(lambda row: "text" in row and row["text"] == digests.get(row["source"]))
+    texts = digests()
+    return record(lambda row: row.get("text") == texts.get(row["source"]))
 
 
 def compiler() -> dict[str, Any]:
@@ -184,12 +192,10 @@ def _registers(usage: nvrtc.Usage | None) -> str:
 
 def as_json(report: Report) -> str:
     """One line per kernel, so that a change shows where it is."""
-    digests = {source.name: digest(source) for source in persistent()}
-    lines = []
+    texts, lines = digests(), []
     for source, kernel, shared, *registers in rows(report):
         line: dict[str, Any] = {"source": source, "kernel": kernel, "shared_nbytes": int(shared)}
-        if source in digests:
-            line["text"] = digests[source]
+        line["text"] = texts[source]
         counts = zip(TARGETS, registers, strict=True)
         line["registers"] = {target: int(count) for target, count in counts if count != "-"}
         lines.append(json.dumps(line))
