@@ -52,7 +52,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.hook.pytest_deselected(items=gone)
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """A test's backends come one after another, so that what the reference gave for the first is
+    still there for the next."""
     if "backend" in metafunc.fixturenames:
         chosen = metafunc.config.getoption("--backend")
         names = [chosen] if chosen else ["host", EMULATED]
