@@ -126,6 +126,6 @@ def test_a_fault_in_the_kernels_of_a_grid_is_a_race(fault):
 
 def assert_nothing_is_reported(sanitizer: str, *tests: str | Path) -> None:
     # What pytest captured would be lost with the program that a report ends.
-    options = "-x", "-q", "--capture=no", "-p", "no:cacheprovider"
+    options = "-x", "-q", "--capture=no", "--assert=plain", "-p", "no:cacheprovider"
     done = run(sanitizer, "-m", "pytest", *options, *tests)
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"

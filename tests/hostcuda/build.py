@@ -8,8 +8,10 @@ import os
 import re
 import subprocess
 import tempfile
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from miopy.backends.cuda_source import Source
 
@@ -48,6 +50,13 @@ SANITIZER = "HOSTCUDA_SANITIZER"  # names the variant of this process; run_sanit
 
 def variant() -> Variant:
     return VARIANTS[os.environ.get(SANITIZER, "")]
+
+
+def sampled(combinations: Iterable[Any], first: int) -> list[Any]:
+    """All, or in a sanitizer's process, for which compilers take long, every third from `first` on:
+    of cells by four types, that is every cell and every type."""
+    every = list(combinations)
+    return every[first::3] if os.environ.get(SANITIZER) else every
 
 
 def runtime() -> Path:
