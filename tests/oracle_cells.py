@@ -173,6 +173,12 @@ def steepness(name: str, value: Array) -> Array:
 KINKS = {"relu": (0.0,), "leaky_relu": (0.0,), "hard_sigmoid": (-2.5, 2.5)}
 
 
+def has_kinks(mode: str, activations: tuple[str, ...] | None) -> bool:
+    """Whether a cell has an activation with a kink; those that a general one has unless told
+    otherwise have none."""
+    return not KINKS.keys().isdisjoint((VANILLA.get(mode), *(activations or ())))
+
+
 def kink_distances(mode: str, saved: Planes, settings: Settings) -> Array:
     """How far each pre-activation of a step is from the kinks of its activation."""
     found = [np.zeros(0)]

@@ -30,10 +30,17 @@ OPTIONS = {
 LSTM_OPTIONS = {"projection": {"projection_size": 2}, "clip": {"clip": (-0.2, 0.3)}}
 
 
-@pytest.mark.parametrize("options", OPTIONS)
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("mode", MODES)
-def test_steps_agree(mode, dtype, options):
+def paired(others):
+    """(mode, options, other) such that every two of them meet, in the fewest triples."""
+    others, pairs = list(others), itertools.product(enumerate(MODES), enumerate(OPTIONS))
+    return [
+        (mode, options, others[(row + column) % len(others)])
+        for (row, mode), (column, options) in pairs
+    ]
+
+
+@pytest.mark.parametrize(("mode", "options", "dtype"), paired(DTYPES))
+def test_steps_agree(mode, options, dtype):
     StepsRun(cudnn_case(mode, (4, 3, 1), dtype=dtype, **OPTIONS[options])).check()
 
 
@@ -44,9 +51,7 @@ def test_steps_of_lstm_agree(dtype, options):
     StepsRun(cudnn_case("lstm", (4, 3, 1), dtype=dtype, **more, **LSTM_OPTIONS[options])).check()
 
 
-@pytest.mark.parametrize("layout", SEQ_LAYOUTS)
-@pytest.mark.parametrize("options", OPTIONS)
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(("mode", "options", "layout"), paired(SEQ_LAYOUTS))
 def test_ex_agrees(mode, options, layout):
     lengths = (4, 3, 1) if layout not in (SEQ_PADDED, BATCH_PADDED) else (3, 4, 1)
     ExRun(cudnn_case(mode, lengths, layout=layout, marker=2.5, **OPTIONS[options])).check()

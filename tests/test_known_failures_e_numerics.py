@@ -18,11 +18,15 @@ pytestmark = pytest.mark.usefixtures("backend")
 
 
 @pytest.mark.parametrize("mode", GATES)
-def test_E1_fifty_repetitions_give_the_same_bits(mode):
-    """pytorch/pytorch#35661: backward was not deterministic."""
+def test_E1_fifty_repetitions_give_the_same_bits(backend, mode):
+    """pytorch/pytorch#35661: backward was not deterministic.
+
+    The emulated device's threads have one order, and graphs from the second call on; other orders
+    are in test_device_persistent.py.
+    """
     run = Run(Case(mode, (9, 8, 8, 3), 33, 40, 2, 2, dropout=0.2))
     first = run.training()
-    for _ in range(50):
+    for _ in range(3 if backend == "emulated" else 50):
         for name, values in run.training().items():
             assert np.array_equal(values, first[name]), name
 
