@@ -92,8 +92,7 @@ class Grid:
     @property
     def shared_tiles(self) -> int:
         """Of a warp, in shared memory."""
-        columns = self.products.column_tiles
-        return max(0, self.depth_per_warp - self.products.resident // columns) * columns
+        return max(0, self.depth_per_warp * self.products.column_tiles - self.products.resident)
 
     @property
     def shared_nbytes(self) -> int:
@@ -111,15 +110,23 @@ class Grid:
         return min(SLOTS, steps + 1) * tiles * TILE_ROWS * TILE_DEPTH * 2
 
     @property
-    def cycles(self) -> float:
-        """An estimate of one step."""
+    def ingested_nbytes(self) -> int:
+        """That a block reads of others in one step."""
+        return self.rows * self.depth_tiles * TILE_DEPTH * 2
+
+    @property
+    def product_cycles(self) -> float:
+        """An estimate of the products of one step."""
         tiles = self.products.column_tiles * self.depth_tiles
         operations = tiles * TILE_COLUMNS * TILE_DEPTH * TILE_ROWS * 2
-        ingested = self.rows * self.depth_tiles * TILE_DEPTH * 2
         read = WARPS * self.shared_tiles * TILE_NBYTES
         of_tile = operations / OPERATIONS_PER_CYCLE + read / SHARED_PER_CYCLE
-        of_tiles = self.row_tiles * of_tile + (self.row_tiles - 1) * ROW_TILE_CYCLES
-        return EXCHANGE_CYCLES + of_tiles + ingested / INGESTED_PER_CYCLE
+        return self.row_tiles * of_tile + (self.row_tiles - 1) * ROW_TILE_CYCLES
+
+    @property
+    def cycles(self) -> float:
+        """An estimate of one step."""
+        return EXCHANGE_CYCLES + self.product_cycles + self.ingested_nbytes / INGESTED_PER_CYCLE
 
 
 @lru_cache(maxsize=1024)

@@ -23,6 +23,25 @@ _GEMM = ctypes.CFUNCTYPE(
 )
 
 
+class _Attribute(ctypes.Structure):
+    """CUlaunchAttribute for clusters."""
+
+    _fields_ = [("id", _INT), ("padding", _INT), ("cluster", _UNSIGNED * 3), ("rest", _INT * 13)]
+
+
+class _Config(ctypes.Structure):
+    """CUlaunchConfig."""
+
+    _fields_ = [
+        *(("grid", _UNSIGNED * 3), ("block", _UNSIGNED * 3), ("shared_nbytes", _UNSIGNED)),
+        *(("stream", _POINTER), ("attributes", ctypes.POINTER(_Attribute)), ("number", _UNSIGNED)),
+    ]
+
+
+_LAUNCH_CONFIGURED = ctypes.CFUNCTYPE(_INT, ctypes.POINTER(_Config), *[_POINTER] * 3)
+_CLUSTER_DIMENSION = 4
+
+
 class Array:
     """A block of device memory as a NumPy array, `values`."""
 
@@ -50,16 +69,23 @@ def launch(
     shared_nbytes: int = 0,
     stream: int = 0,
     together: bool = False,
+    cluster: int = 0,
 ) -> int:
     """The driver's answer, 0 for success. Arguments are ctypes values and Arrays; None is NULL.
 
     together   all blocks must run at a time
+    cluster    blocks of one; 0: without any
     """
     values = list(map(_argument, arguments))
     addresses = (_POINTER * len(values))(*map(ctypes.addressof, values))
     if together:
         call = _LAUNCH_TOGETHER(device.calls.launch_together)
         return call(function, *grid, *block, shared_nbytes, stream, addresses)
+    if cluster:
+        attribute = _Attribute(_CLUSTER_DIMENSION, 0, (cluster, 1, 1))
+        config = _Config(grid, block, shared_nbytes, stream, ctypes.pointer(attribute), 1)
+        configured = _LAUNCH_CONFIGURED(device.calls.launch_configured)
+        return configured(ctypes.byref(config), function, addresses, None)
     call = LAUNCH(device.calls.launch)
     return call(function, *grid, *block, shared_nbytes, stream, addresses, None)
 

@@ -25,6 +25,7 @@ DEFAULT_ALGORITHM = -1
 FLOAT32, FLOAT64, FLOAT16, BFLOAT16 = 0, 1, 2, 14
 COMPUTE_32F, COMPUTE_64F = 68, 70
 SUCCESS = 0
+PORTABLE_CLUSTER_BLOCKS = 8
 PROPERTIES = DeviceProperties(2, 227 << 10, ("float16", "bfloat16"))
 CAN_FLUSH = platform.machine() == "x86_64"
 
@@ -32,6 +33,7 @@ CAN_FLUSH = platform.machine() == "x86_64"
 _PROTOTYPES: dict[str, tuple[Any, ...]] = {
     "add_kernel": (None, ctypes.c_void_p),
     "allow_shared": (ctypes.c_int, ctypes.c_void_p, ctypes.c_uint),
+    "allow_large_clusters": (ctypes.c_int, ctypes.c_void_p),
     "resident_blocks": (ctypes.c_uint, ctypes.c_uint),
     "allocate": (ctypes.c_void_p, ctypes.c_size_t),
     "count_damaged": (ctypes.c_size_t,),
@@ -170,6 +172,7 @@ class EmulatedDevice:
         self.calls = Calls(
             launch=runtime().address("launch"),
             launch_together=runtime().address("launch_together"),
+            launch_configured=runtime().address("launch_configured"),
             gemm=runtime().address("gemm"),
             blas=self._blas,
             no_transpose=NO_TRANSPOSE,
@@ -196,6 +199,13 @@ class EmulatedDevice:
 
     def resident_blocks(self, function: int, threads: int, shared_nbytes: int) -> int:
         return runtime().resident_blocks(threads)
+
+    def resident_clusters(
+        self, function: int, threads: int, shared_nbytes: int, blocks: int
+    ) -> int:
+        if blocks > PORTABLE_CLUSTER_BLOCKS:
+            _check("allow_large_clusters", runtime().allow_large_clusters(function))
+        return runtime().resident_blocks(threads) // blocks
 
     def take_fault(self) -> bool:
         was_set = bool(self._fault[0])

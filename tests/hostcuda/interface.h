@@ -50,9 +50,10 @@ struct Place {
 
 constexpr int WARP = 32;
 
-/* Wait for all threads of the block or the grid, or for the lanes in a mask. */
+/* Wait for all threads of the block, the grid or the cluster, or for the lanes in a mask. */
 void sync_block(Place place);
 void sync_grid(Place place);
+void sync_cluster(Place place);
 void sync_warp(unsigned int mask, Place place);
 
 /* The values that the lanes in a mask bring, by lane, until the next exchange. As on a device, this
@@ -61,6 +62,20 @@ const unsigned long *exchange(unsigned int mask, unsigned long value, Place plac
 
 /* Let the other threads run: in every loop that waits for one of them. */
 void yield(Place place);
+
+/* Barriers in shared memory that count bytes, see clusters.cpp. */
+typedef unsigned long long ByteBarrier;
+void initialize_barrier(ByteBarrier *barrier);
+void expect_bytes(ByteBarrier *barrier, unsigned int nbytes, Place place);
+void complete_bytes(ByteBarrier *barrier, unsigned int nbytes, Place place);
+bool is_phase_over(ByteBarrier *barrier, unsigned int parity, Place place);
+
+/* Where another block of the cluster has what this one has at an address. */
+void *address_in_block(void *address, unsigned int block, Place place);
+
+/* Store four words there, and count them at the barrier there, some time later. */
+void defer_push(unsigned int *to, const unsigned int *words, ByteBarrier *barrier,
+                unsigned int block, Place place);
 
 /* 16 bytes that are copied later, in groups. */
 struct Copy {

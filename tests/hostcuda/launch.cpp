@@ -9,7 +9,13 @@
 namespace hostcuda
 {
 static const unsigned int DEFAULT_SHARED_NBYTES = 48 * 1024, MOST_SHARED_NBYTES = 227 * 1024;
-static std::map<const void *, unsigned int> kernels; /* shared memory that each may have */
+static const unsigned int PORTABLE_CLUSTER = 8, MOST_CLUSTER = 16;
+
+/* What a kernel may have. */
+struct Limits {
+    unsigned int shared_nbytes = DEFAULT_SHARED_NBYTES, cluster_blocks = PORTABLE_CLUSTER;
+};
+static std::map<const void *, Limits> kernels;
 
 static bool is_within(dim3 size, dim3 limit)
 {
@@ -25,8 +31,14 @@ static int check(const Launch &launch, void **arguments, void **extra)
         return INVALID_HANDLE;
     if (!is_within(launch.grid, {0x7fffffff, 65535, 65535}) || !is_within(block, {1024, 1024, 64}))
         return INVALID_VALUE;
-    if (launch.threads() > 1024 || launch.shared_nbytes > kernel->second)
+    if (launch.threads() > 1024 || launch.shared_nbytes > kernel->second.shared_nbytes)
         return INVALID_VALUE;
+    if (launch.cluster_blocks > kernel->second.cluster_blocks ||
+        launch.grid.x % launch.cluster_blocks)
+        return INVALID_CLUSTER_SIZE;
+    if (launch.cluster_blocks > 1 &&
+        launch.cluster_blocks > settings.most_threads / launch.threads())
+        return OUT_OF_RESOURCES;
     if (extra || (!arguments && launch.kernel->num_arguments))
         return INVALID_VALUE;
     return SUCCESS;
@@ -60,7 +72,7 @@ class Arguments
 PUBLIC void hostcuda_add_kernel(const Kernel *kernel)
 {
     std::lock_guard<std::mutex> lock(device);
-    kernels.emplace(kernel, DEFAULT_SHARED_NBYTES);
+    kernels.emplace(kernel, Limits());
 }
 
 /* As cuFuncSetAttribute for the most dynamic shared memory. */
@@ -72,7 +84,18 @@ PUBLIC int hostcuda_allow_shared(const Kernel *kernel, unsigned int nbytes)
         return INVALID_HANDLE;
     if (nbytes > MOST_SHARED_NBYTES)
         return INVALID_VALUE;
-    found->second = std::max(found->second, nbytes);
+    found->second.shared_nbytes = std::max(found->second.shared_nbytes, nbytes);
+    return SUCCESS;
+}
+
+/* As cuFuncSetAttribute for clusters larger than every device has. */
+PUBLIC int hostcuda_allow_large_clusters(const Kernel *kernel)
+{
+    std::lock_guard<std::mutex> lock(device);
+    const auto found = kernels.find(kernel);
+    if (found == kernels.end())
+        return INVALID_HANDLE;
+    found->second.cluster_blocks = MOST_CLUSTER;
     return SUCCESS;
 }
 
@@ -107,6 +130,39 @@ PUBLIC unsigned int hostcuda_resident_blocks(unsigned int threads)
 {
     std::lock_guard<std::mutex> lock(device);
     return settings.most_threads / threads;
+}
+
+/* CUlaunchConfig as cuda.h has it, with the one attribute that is known here. */
+struct Attribute {
+    enum { CLUSTER_DIMENSION = 4 } id;
+    char padding[4];
+    dim3 cluster;
+    char rest[52];
+};
+struct Config {
+    dim3 grid, block;
+    unsigned int shared_nbytes;
+    void *stream;
+    const Attribute *attributes;
+    unsigned int num_attributes;
+};
+static_assert(sizeof(Attribute) == 72 && sizeof(Config) == 56, "with addresses of 8 bytes");
+
+/* As cuLaunchKernelEx, with one attribute: clusters along x. */
+PUBLIC int hostcuda_launch_configured(const Config *config, void *function, void **arguments,
+                                      void **extra)
+{
+    if (config->num_attributes != 1 || config->attributes->id != Attribute::CLUSTER_DIMENSION)
+        return INVALID_VALUE;
+    const dim3 cluster = config->attributes->cluster;
+    const Launch launch = {static_cast<const Kernel *>(function), config->grid, config->block,
+                           config->shared_nbytes, cluster.x};
+    std::lock_guard<std::mutex> lock(device);
+    if (!cluster.x || cluster.y != 1 || cluster.z != 1)
+        return INVALID_CLUSTER_SIZE;
+    if (const int refusal = check(launch, arguments, extra))
+        return refusal;
+    return give(launch, config->stream, arguments);
 }
 
 /* As cuLaunchCooperativeKernel: all blocks run side by side. */

@@ -23,7 +23,9 @@ enum Result {
     LAUNCH_TIMEOUT = 702,
     LAUNCH_FAILED = 719,
     LAUNCH_TOO_LARGE = 720,
+    OUT_OF_RESOURCES = 701,
     CAPTURE_UNSUPPORTED = 900,
+    INVALID_CLUSTER_SIZE = 912,
 };
 
 /* As `configure` of device.py has them. */
@@ -38,6 +40,7 @@ struct Launch {
     const Kernel *kernel;
     dim3 grid, block;
     unsigned int shared_nbytes;
+    unsigned int cluster_blocks = 1;
 
     std::uint64_t num_blocks() const
     {

@@ -45,15 +45,27 @@ static dim3 position(std::uint64_t index, dim3 size)
 
 Scheduler::Scheduler(const Launch &launch, void **arguments) : launch(launch), arguments(arguments)
 {
-    const unsigned int threads = launch.threads();
+    const unsigned int threads = launch.threads(), size = launch.cluster_blocks;
     num_blocks = launch.num_blocks();
-    const std::uint64_t most = std::max(1u, settings.most_threads / threads);
+    random = settings.seed;
+    const std::uint64_t most = std::max(1u, settings.most_threads / threads / size) * size;
     blocks = std::vector<ResidentBlock>(std::min(num_blocks, most));
+    clusters = std::vector<Cluster>(blocks.size() / size);
     while (pool().size() < blocks.size() * threads)
         pool().push_back(std::make_unique<CudaThread>(body));
     for (std::size_t n = 0; n < blocks.size(); n++)
         for (unsigned int index = 0; index < threads; index++)
             blocks[n].threads.push_back(pool()[n * threads + index].get());
+    for (std::size_t n = 0; n < blocks.size(); n++) {
+        blocks[n].cluster = &clusters[n / size];
+        clusters[n / size].blocks.push_back(&blocks[n]);
+    }
+}
+
+std::uint64_t Scheduler::draw()
+{
+    random = random * 6364136223846793005u + 1442695040888963407u; /* Knuth's MMIX */
+    return random >> 33;
 }
 
 /* Give the next block of the grid to the threads of a resident one. */
@@ -90,15 +102,20 @@ void Scheduler::begin(ResidentBlock &block)
     release(block.begun);
 }
 
+void Scheduler::begin(Cluster &cluster)
+{
+    cluster.alive = cluster.blocks.size();
+    cluster.barrier.phase = 0;
+    for (ResidentBlock *block : cluster.blocks)
+        begin(*block);
+}
+
 void Scheduler::start_threads()
 {
-    for (auto &block : blocks)
-        begin(block);
-    std::uint64_t random = settings.seed;
-    for (std::size_t left = ready.size(); random && left > 1; left--) {
-        random = random * 6364136223846793005u + 1442695040888963407u; /* Knuth's MMIX */
-        std::swap(ready[left - 1], ready[(random >> 33) % left]);
-    }
+    for (auto &cluster : clusters)
+        begin(cluster);
+    for (std::size_t left = ready.size(); settings.seed && left > 1; left--)
+        std::swap(ready[left - 1], ready[draw() % left]);
 }
 
 void Scheduler::end_thread(CudaThread &thread)
@@ -108,8 +125,8 @@ void Scheduler::end_thread(CudaThread &thread)
         return;
     acquire(block.ended);
     block.shared.reset();
-    if (next_block < num_blocks)
-        begin(block);
+    if (--block.cluster->alive == 0 && next_block < num_blocks)
+        begin(*block.cluster);
 }
 
 int Scheduler::run()
@@ -127,8 +144,11 @@ int Scheduler::run()
     }
     current = nullptr;
     scheduler = nullptr;
-    const bool done = std::all_of(blocks.begin(), blocks.end(),
-                                  [](const ResidentBlock &block) { return !block.alive; });
+    if (!pushes.empty() && failure.empty())
+        failure = "a push to a block that has left";
+    const bool done =
+        failure.empty() && std::all_of(blocks.begin(), blocks.end(),
+                                       [](const ResidentBlock &block) { return !block.alive; });
     const int result = done ? SUCCESS : report();
     if (!done)
         pool().clear();

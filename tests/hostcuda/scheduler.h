@@ -15,6 +15,7 @@
 
 namespace hostcuda
 {
+struct Cluster;
 struct ResidentBlock;
 
 struct CudaThread : Thread {
@@ -43,15 +44,30 @@ struct Group {
     unsigned long values[2][WARP];
 };
 
-/* One of the blocks that run side by side; when all of its threads have returned, the next takes
- * their place. */
+/* One of the blocks that run side by side; when all threads of its cluster have returned, the next
+ * cluster takes their place. */
 struct ResidentBlock {
+    Cluster *cluster = nullptr;
     std::vector<CudaThread *> threads;
     unsigned int alive = 0;
     Barrier barrier;
     std::vector<std::map<unsigned int, Group>> warps; /* groups by mask */
     std::unique_ptr<unsigned char, void (*)(void *)> shared{nullptr, std::free};
     char begun, ended; /* tags of what comes before its threads, and of what they have done */
+};
+
+/* Blocks that run side by side and reach each other's shared memory; a block by itself is one. */
+struct Cluster {
+    std::vector<ResidentBlock *> blocks;
+    unsigned int alive = 0; /* blocks */
+    Barrier barrier;
+};
+
+/* What a thread has pushed into a block of its cluster, and has not arrived. */
+struct Push {
+    ResidentBlock *block;
+    unsigned int *to, words[4];
+    ByteBarrier *barrier;
 };
 
 class Scheduler
@@ -65,19 +81,26 @@ class Scheduler
     /* End the launch with a message, for what the thread that runs does at a place. */
     [[noreturn]] void fail(const std::string &message, const Place &place);
 
+    /* Let one push arrive, whichever; false if there is none. */
+    bool deliver();
+
     const Launch &launch;
     void **arguments;
     Barrier grid;
+    std::vector<Push> pushes;
 
   private:
     void start_threads();
     void begin(ResidentBlock &block);
+    void begin(Cluster &cluster);
+    std::uint64_t draw(); /* the next number of the sequence that the seed begins */
     void end_thread(CudaThread &thread);
     int report() const; /* say what waits where; the launch's result */
 
     std::vector<ResidentBlock> blocks;
+    std::vector<Cluster> clusters;
     std::deque<CudaThread *> ready;
-    std::uint64_t num_blocks, next_block = 0, switches = 0;
+    std::uint64_t num_blocks, next_block = 0, switches = 0, random;
     std::string failure;
 };
 
@@ -85,6 +108,9 @@ class Scheduler
 extern Scheduler *scheduler;
 
 std::string describe(const Place &place);
+
+/* The thread that runs, on a fiber. */
+CudaThread &self(const Place &place);
 } // namespace hostcuda
 
 #endif

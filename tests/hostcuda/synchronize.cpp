@@ -7,8 +7,7 @@
 
 namespace hostcuda
 {
-/* The thread that runs, on a fiber. */
-static CudaThread &self(const Place &place)
+CudaThread &self(const Place &place)
 {
     if (!scheduler) { /* build.py saw no call that waits, so the threads run in turn */
         std::fprintf(stderr, "hostcuda: %s without fibers\n", describe(place).c_str());
@@ -65,6 +64,16 @@ void sync_grid(Place place)
     const dim3 grid = scheduler->launch.grid;
     const std::size_t num_blocks = static_cast<std::size_t>(grid.x) * grid.y * grid.z;
     wait_in_order(scheduler->grid, num_blocks * caller.home->threads.size(), place);
+}
+
+/* What was pushed before has arrived behind it. */
+void sync_cluster(Place place)
+{
+    const CudaThread &caller = self(place);
+    Cluster &cluster = *caller.home->cluster;
+    while (scheduler->deliver()) {
+    }
+    wait_in_order(cluster.barrier, cluster.blocks.size() * caller.home->threads.size(), place);
 }
 
 /* The group of lanes in a mask, one of which calls, and how many of them there are in its block. */

@@ -13,6 +13,8 @@ inline void __syncthreads(hostcuda::Place place = "__syncthreads") { hostcuda::s
 
 inline void sync_grid(hostcuda::Place place = "sync_grid") { hostcuda::sync_grid(place); }
 
+inline void sync_cluster(hostcuda::Place place = "sync_cluster") { hostcuda::sync_cluster(place); }
+
 inline void __syncwarp(unsigned int mask = ~0u, hostcuda::Place place = "__syncwarp")
 {
     hostcuda::sync_warp(mask, place);
@@ -141,6 +143,39 @@ template <unsigned int groups> void wait_for_copies()
     hostcuda::Copy copy;
     while (hostcuda::next_copy(groups, &copy))
         __builtin_memcpy(copy.to, copy.from, 16);
+}
+
+inline void initialize_barrier(unsigned long long *barrier)
+{
+    hostcuda::initialize_barrier(barrier);
+}
+
+inline void expect_bytes(unsigned long long *barrier, unsigned int nbytes,
+                         hostcuda::Place place = "expect_bytes")
+{
+    hostcuda::expect_bytes(barrier, nbytes, place);
+}
+
+inline int is_phase_over(unsigned long long *barrier, unsigned int parity,
+                         hostcuda::Place place = "is_phase_over")
+{
+    return hostcuda::is_phase_over(barrier, parity, place);
+}
+
+/* st.async of 16 bytes. They arrive in any order, but for ThreadSanitizer, which has to see who
+ * writes them: at once. */
+inline void push_words(unsigned int *to, const unsigned int *words, unsigned long long *barrier,
+                       unsigned int block, hostcuda::Place place = "push_words")
+{
+#ifdef __SANITIZE_THREAD__
+    auto *there = static_cast<unsigned int *>(hostcuda::address_in_block(to, block, place));
+    for (int i = 0; i < 4; i++)
+        there[i] = words[i];
+    void *counter = hostcuda::address_in_block(barrier, block, place);
+    hostcuda::complete_bytes(static_cast<unsigned long long *>(counter), 16, place);
+#else
+    hostcuda::defer_push(to, words, barrier, block, place);
+#endif
 }
 
 namespace hostcuda

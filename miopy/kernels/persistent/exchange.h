@@ -1,33 +1,27 @@
 /* exchange.h: how the blocks of a launch, all of them running at a time, hand each other the inputs
  * of the next step.
  *
- * Inputs (rows, depth) of 16 bits lie in tiles of 8 rows and 32 of depth, in words of two. There
- * are SLOTS such arrays; step s reads slot s % SLOTS. A word is UNWRITTEN, a pair of NaN that
- * `publish` never stores, until the one block that owns it publishes it: each word proves its own
- * arrival, so polls need no order between words and are relaxed, as is the store. What is read is
- * either UNWRITTEN or the word of this step, for the slots are cleared in between, in rounds of
- * ROUND steps on three thirds of the slots. In round r, blocks
- *     arrive, once they have read all of round r - 1, and cleared what they own of round r - 2;
- *     wait, half a round later, until all blocks have arrived;
- *     clear what they own of round r - 1.
- * Arriving releases and waiting acquires, with a barrier of the block on the inner side of each. So
- * all reads of round r - 1 come before the slots are cleared, and the clearing before they are read
- * again, in round r + 2: clearing may be a plain store. Nobody arrives twice before all have
- * arrived once, for it has waited for them.
- *
- * A wait ends after poll_limit polls. The thread then notes a fault, waits no more, and goes on
- * with what it has read: NaN. */
+ * There are SLOTS arrays of inputs (inputs.h); step s reads slot s % SLOTS. A word is UNWRITTEN, a
+ * pair of NaN that `publish` never stores, until the one block that owns it publishes it: each word
+ * proves its own arrival, so polls need no order between words and are relaxed, as is the store.
+ * What is read is either UNWRITTEN or the word of this step, for the slots are cleared in between,
+ * in rounds of ROUND steps on three thirds of the slots. In round r, blocks arrive, once they have
+ * read all of round r - 1, and cleared what they own of round r - 2; wait, half a round later,
+ * until all blocks have arrived; clear what they own of round r - 1. Arriving releases and waiting
+ * acquires, with a barrier of the block on the inner side of each. So all reads of round r - 1 come
+ * before the slots are cleared, and the clearing before they are read again, in round r + 2:
+ * clearing may be a plain store. Nobody arrives twice before all have arrived once, for it has
+ * waited for them. Waits end, see waits.h. */
 #ifndef MIOPY_EXCHANGE_H
 #define MIOPY_EXCHANGE_H
 
-#include "block.h"
+#include "inputs.h"
+#include "waits.h"
 
 #define ROUND 8
 #define SLOTS (3 * ROUND)
 #define UNWRITTEN 0xffffffffu
-#define EXCHANGE_ROWS 8
-#define EXCHANGE_DEPTH 32
-#define EXCHANGE_TILE (EXCHANGE_ROWS * EXCHANGE_DEPTH / 2) /* words */
+#define AHEAD 4 /* tiles of inputs that a warp has asked for */
 
 #ifdef __CUDA_ARCH__
 /* Four words, each by itself. */
@@ -36,11 +30,6 @@ INLINE void load_relaxed_words(uint32_t *to, const uint32_t *from)
     asm volatile("ld.relaxed.gpu.global.v4.u32 {%0, %1, %2, %3}, [%4];"
                  : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
                  : "l"(from));
-}
-
-INLINE void store_relaxed(uint32_t *to, uint32_t value)
-{
-    asm volatile("st.relaxed.gpu.global.u32 [%0], %1;" ::"l"(to), "r"(value));
 }
 
 INLINE uint32_t load_acquire(const uint32_t *from)
@@ -56,41 +45,29 @@ INLINE void add_release(uint32_t *to, uint32_t value)
 }
 #endif
 
-/* A block's end of an exchange, with a thread's own `failed`. */
+/* A block's end of an exchange. */
 typedef struct {
     uint32_t *words;    /* of slot 0, for the rows of the blocks that exchange */
     int64_t slot_words; /* from one slot to the next */
     int depth_tiles;
     uint32_t parts;     /* how many blocks exchange */
     uint32_t *arrivals; /* what they count together */
-    uint32_t *fault;
-    uint32_t poll_limit;
-    int failed;
+    waits wait;
 } exchange;
+
+/* To be called by all threads of all blocks before anything else, and when all is done. */
+INLINE void begin_exchange(const exchange *) { __syncthreads(); }
+INLINE void end_exchange(const exchange *) {}
 
 /* The word of a row and of k and k + 1, for an even k. */
 INLINE uint32_t *exchange_word(const exchange *x, uint32_t step, int row, int k)
 {
-    const int tile = row / EXCHANGE_ROWS * x->depth_tiles + k / EXCHANGE_DEPTH;
-    return x->words + step % SLOTS * x->slot_words + (int64_t)tile * EXCHANGE_TILE +
-           row % EXCHANGE_ROWS * (EXCHANGE_DEPTH / 2) + k % EXCHANGE_DEPTH / 2;
+    return x->words + step % SLOTS * x->slot_words + input_word(row, k, x->depth_tiles);
 }
 
 INLINE void publish(uint32_t *word, uint32_t value)
 {
     store_relaxed(word, value == UNWRITTEN ? value ^ 0x80008000 : value);
-}
-
-/* Whether to poll again, after so many polls. */
-INLINE int goes_on(exchange *x, uint32_t *polls)
-{
-    if (x->failed)
-        return 0;
-    if (++*polls < x->poll_limit)
-        return 1;
-    x->failed = 1;
-    store_relaxed(x->fault, 1u);
-    return 0;
 }
 
 INLINE int is_unwritten(const uint32_t *words)
@@ -99,12 +76,17 @@ INLINE int is_unwritten(const uint32_t *words)
            words[3] == UNWRITTEN;
 }
 
+/* All threads of a block are about to take words of some rows: each is waited for by itself. */
+INLINE void await_rows(exchange *, uint32_t, int, int) {}
+
+INLINE void load_words(uint32_t *to, const uint32_t *from) { load_relaxed_words(to, from); }
+
 /* Load four words until all are there, after a first load. */
 INLINE void await_words(exchange *x, uint32_t *words, const uint32_t *from)
 {
     uint32_t polls = 0;
-    while (is_unwritten(words) && goes_on(x, &polls))
-        load_relaxed_words(words, from);
+    while (is_unwritten(words) && goes_on(&x->wait, &polls))
+        load_words(words, from);
 }
 
 /* To be called by all threads of all blocks before each step, from 0 on. Whether the slots of the
@@ -122,7 +104,7 @@ INLINE int turn(exchange *x, uint32_t step)
         return 0;
     }
     if (threadIdx.x == 0)
-        while (load_acquire(x->arrivals) < polled && goes_on(x, &polls)) {
+        while (load_acquire(x->arrivals) < polled && goes_on(&x->wait, &polls)) {
         }
     __syncthreads();
     return 1;

@@ -1,6 +1,8 @@
 /* grid.h: many steps of a recurrence in one launch of blocks that all run at a time. `parts` blocks
  * share the recurrent matrix (slice.h) and exchange the inputs of its products (exchange.h); copies
  * of them take sequences of their own. h and c of a unit stay with the thread that computes them.
+ * With CLUSTER, `parts` blocks are a cluster, which exchanges through its own shared memory
+ * (cluster_exchange.h), and copies need not run at a time.
  *
  * Here is what forward and backward share. The compiling side defines UNIT_PLANES, how many planes
  * of columns a block has at most of each unit. */
@@ -53,22 +55,6 @@ INLINE grid_block grid_block_of(unsigned char *memory, const block_steps *p, con
     return in;
 }
 
-INLINE exchange exchange_of(const block_exchange *g, const matrix_slices *m)
-{
-    const int copy = blockIdx.x / m->parts;
-    const int64_t copy_words = (int64_t)g->row_tiles * m->depth_tiles * EXCHANGE_TILE;
-    exchange x;
-    x.words = (uint32_t *)g->words + copy * copy_words;
-    x.slot_words = g->copies * copy_words;
-    x.depth_tiles = m->depth_tiles;
-    x.parts = m->parts;
-    x.arrivals = (uint32_t *)g->arrivals + copy;
-    x.fault = (uint32_t *)g->fault;
-    x.poll_limit = g->poll_limit;
-    x.failed = 0;
-    return x;
-}
-
 INLINE real *sums_of_tile(const grid_block *in, const matrix_slices *m, uint32_t count)
 {
     return in->sums + count % 2 * (WARPS / m->folds) * TILE_ROWS * SUMS_ROW;
@@ -92,6 +78,46 @@ INLINE void place_elements(grid_element *to, const grid_block *in, const matrix_
     }
 }
 
+INLINE waits waits_of(const block_exchange *g)
+{
+    const waits none_failed = {(uint32_t *)g->fault, g->poll_limit, 0};
+    return none_failed;
+}
+
+#if CLUSTER
+/* Its words and barriers are behind the sums. */
+INLINE exchange exchange_of(const block_exchange *g, const matrix_slices *m, const grid_block *in)
+{
+    exchange x;
+    x.words = (uint32_t *)sums_of_tile(in, m, 1) + (WARPS / m->folds) * TILE_ROWS * SUMS_ROW;
+    x.row_tiles = g->row_tiles;
+    x.depth_tiles = m->depth_tiles;
+    x.depth = m->k_planes * m->k_width;
+    x.barriers = (uint64_t *)(x.words + SLOTS * x.row_tiles * x.depth_tiles * EXCHANGE_TILE);
+    x.parts = m->parts;
+    x.phases = 0;
+    x.wait = waits_of(g);
+    return x;
+}
+
+/* Pushes overwrite what has been read. */
+INLINE int turn(const exchange *, uint32_t) { return 0; }
+INLINE void clear_own(const exchange *, const grid_block *, const matrix_slices *, uint32_t, int) {}
+#else
+INLINE exchange exchange_of(const block_exchange *g, const matrix_slices *m, const grid_block *)
+{
+    const int copy = blockIdx.x / m->parts;
+    const int64_t copy_words = (int64_t)g->row_tiles * m->depth_tiles * EXCHANGE_TILE;
+    exchange x;
+    x.words = (uint32_t *)g->words + copy * copy_words;
+    x.slot_words = g->copies * copy_words;
+    x.depth_tiles = m->depth_tiles;
+    x.parts = m->parts;
+    x.arrivals = (uint32_t *)g->arrivals + copy;
+    x.wait = waits_of(g);
+    return x;
+}
+
 /* Publish an input of a step, and with it the next lane's; k is even in even lanes. To be called by
  * all lanes of a warp. */
 INLINE void hand_on(const exchange *x, uint32_t step, int row, int k, storage value,
@@ -113,3 +139,4 @@ INLINE void clear_own(const exchange *x, const grid_block *in, const matrix_slic
                        plane * m->k_width + in->first_unit + i % pairs * 2) = UNWRITTEN;
     }
 }
+#endif

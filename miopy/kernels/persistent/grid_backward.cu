@@ -46,12 +46,12 @@ BLOCK_KERNEL FN(grid_backward)(backward_step all, block_steps p, matrix_slices m
     DYNAMIC_SHARED(memory);
     const grid_block in = grid_block_of(memory, &p, &m);
     const real scalars[] = SCALARS_OF(all);
-    exchange x = exchange_of(&g, &m);
-    fragment resident[RESIDENT_DEPTH * COLUMN_TILES];
+    exchange x = exchange_of(&g, &m, &in);
+    fragment resident[RESIDENT];
     grid_element elements[ELEMENTS];
     load_slice(&m, in.part, resident, in.fragments);
     place_elements(elements, &in, &m);
-    __syncthreads();
+    begin_exchange(&x);
     int after = 0;      /* rows of the step handled before */
     uint32_t count = 0; /* of tiles multiplied: a barrier each */
     /* One step more than there are: it only adds the last products. */
@@ -81,4 +81,5 @@ BLOCK_KERNEL FN(grid_backward)(backward_step all, block_steps p, matrix_slices m
         }
         after = rows;
     }
+    end_exchange(&x);
 }

@@ -54,12 +54,12 @@ BLOCK_KERNEL FN(grid_forward)(forward_step all, block_steps p, matrix_slices m, 
     DYNAMIC_SHARED(memory);
     const grid_block in = grid_block_of(memory, &p, &m);
     const real scalars[] = SCALARS_OF(all);
-    exchange x = exchange_of(&g, &m);
-    fragment resident[RESIDENT_DEPTH * COLUMN_TILES];
+    exchange x = exchange_of(&g, &m, &in);
+    fragment resident[RESIDENT];
     grid_element elements[ELEMENTS];
     load_slice(&m, in.part, resident, in.fragments);
     place_elements(elements, &in, &m);
-    __syncthreads();
+    begin_exchange(&x);
     uint32_t count = 0; /* of tiles multiplied: a barrier each */
     /* One step before the first: it only hands on the first states. */
     for (int step = -1; step < p.high - p.low; step++) {
@@ -81,4 +81,5 @@ BLOCK_KERNEL FN(grid_forward)(forward_step all, block_steps p, matrix_slices m, 
             finish_tile(given, &s, scalars, elements, &in, &m, sums, &x, step, b, rows, next);
         }
     }
+    end_exchange(&x);
 }

@@ -3,26 +3,33 @@
  *
  * A block has `units` units of each plane of columns, one plane behind the other, padded with zeros
  * to COLUMN_TILES tiles of COLUMNS. Along the depth, warp w has the tiles w, w + WARPS, ..., of
- * which the first RESIDENT_DEPTH are in registers, the others in shared memory. So a warp needs
- * only its own inputs and begins as soon as they are there; the warps' sums are added up at the
- * end.
+ * whose tiles of columns it has the first RESIDENT in registers, the others in shared memory. So a
+ * warp needs only its own inputs and begins as soon as they are there; the warps' sums are added up
+ * at the end.
  *
  * A lane takes 8 inputs of one row at once, 16 bytes: those of depth 8 * (lane % 4) and on, of row
  * lane / 4. Products do not care which k is called which, as long as the matrix agrees.
  *
- * The compiling side defines COLUMN_TILES and RESIDENT, how many tiles a warp keeps in registers.
- */
+ * The compiling side defines COLUMN_TILES, RESIDENT, how many tiles a warp keeps in registers, and
+ * CLUSTER, 1 if the blocks that share the matrix are a cluster. */
 #ifndef MIOPY_SLICE_H
 #define MIOPY_SLICE_H
 
-#include "exchange.h"
+#include "block.h"
+#include "inputs.h"
 #include "launch.h"
+#include "waits.h"
+
+#if CLUSTER
+#include "cluster_exchange.h"
+#else
+#include "exchange.h"
+#endif
 
 #define COLUMNS 16
 #define DEPTH EXCHANGE_DEPTH
 #define TILE_ROWS EXCHANGE_ROWS
-#define RESIDENT_DEPTH (RESIDENT / COLUMN_TILES)
-#define AHEAD 4                               /* tiles of inputs that a warp has asked for */
+#define RESIDENT_DEPTH ((RESIDENT + COLUMN_TILES - 1) / COLUMN_TILES)
 #define PARTS (COLUMN_TILES > 2 ? 1 : 2)      /* sums per tile: enough to keep the units busy */
 #define SUMS_ROW (COLUMN_TILES * COLUMNS + 4) /* so that lanes use different banks */
 
@@ -76,8 +83,8 @@ INLINE fragment read_fragment(const words *tile, int lane)
 /* Tiles that a warp has in shared memory. */
 INLINE int shared_tiles(const matrix_slices *m)
 {
-    const int depth = m->depth_per_warp - RESIDENT_DEPTH;
-    return depth > 0 ? depth * COLUMN_TILES : 0;
+    const int tiles = m->depth_per_warp * COLUMN_TILES;
+    return tiles > RESIDENT ? tiles - RESIDENT : 0;
 }
 
 /* Read a part's tiles into registers and shared memory, each warp its own. */
@@ -87,11 +94,11 @@ INLINE void load_slice(const matrix_slices *m, int part, fragment *resident, wor
     const int64_t tiles = (int64_t)m->depth_per_warp * COLUMN_TILES;
     const words *own = (const words *)m->fragments + (part * WARPS + warp) * tiles * 2 * LANES;
 #pragma unroll
-    for (int i = 0; i < RESIDENT_DEPTH * COLUMN_TILES; i++)
+    for (int i = 0; i < RESIDENT; i++)
         if (i < tiles)
             resident[i] = read_fragment(own + i * 2 * LANES, lane);
     for (int i = lane; i < others * 2 * LANES; i += LANES)
-        shared[warp * others * 2 * LANES + i] = own[RESIDENT_DEPTH * COLUMN_TILES * 2 * LANES + i];
+        shared[warp * others * 2 * LANES + i] = own[RESIDENT * 2 * LANES + i];
 }
 
 /* Sums of columns lane / 4 and 8 more of each tile, each with two rows. */
@@ -118,7 +125,7 @@ INLINE words first_load(const slice_inputs *in, int j)
 {
     words got = {{0, 0, 0, 0}};
     if (in->has_row)
-        load_relaxed_words(got.word, in->first + (int64_t)j * WARPS * EXCHANGE_TILE);
+        load_words(got.word, in->first + (int64_t)j * WARPS * EXCHANGE_TILE);
     return got;
 }
 
@@ -148,8 +155,15 @@ INLINE void multiply_arriving(slice_sums *sum, slice_inputs *in, exchange *x,
         if (j < in->tiles) {
             const words inputs = next_inputs(in, x, j, j % AHEAD);
 #pragma unroll
-            for (int tile = 0; tile < COLUMN_TILES; tile++)
-                multiply_tile(sum, tile, &resident[j * COLUMN_TILES + tile], &inputs);
+            for (int tile = 0; tile < COLUMN_TILES; tile++) {
+                const int at = j * COLUMN_TILES + tile;
+                if (at < RESIDENT) {
+                    multiply_tile(sum, tile, &resident[at], &inputs);
+                } else {
+                    const fragment of = read_fragment(shared + (at - RESIDENT) * 2 * LANES, lane);
+                    multiply_tile(sum, tile, &of, &inputs);
+                }
+            }
         }
     for (int first = RESIDENT_DEPTH; first < in->tiles; first += AHEAD)
 #pragma unroll
@@ -158,7 +172,7 @@ INLINE void multiply_arriving(slice_sums *sum, slice_inputs *in, exchange *x,
                 const words inputs = next_inputs(in, x, first + i, (RESIDENT_DEPTH + i) % AHEAD);
 #pragma unroll
                 for (int tile = 0; tile < COLUMN_TILES; tile++) {
-                    const int at = (first + i - RESIDENT_DEPTH) * COLUMN_TILES + tile;
+                    const int at = (first + i) * COLUMN_TILES + tile - RESIDENT;
                     const fragment of = read_fragment(shared + at * 2 * LANES, lane);
                     multiply_tile(sum, tile, &of, &inputs);
                 }
@@ -190,6 +204,7 @@ INLINE void multiply_slice(real *sums, const matrix_slices *m, exchange *x, uint
     const int slots = WARPS / m->folds;
     slice_sums sum = slice_sums();
     slice_inputs in;
+    await_rows(x, step, row_tile, rows);
     in.first = exchange_word(x, step, row_tile * TILE_ROWS, 0) + warp * EXCHANGE_TILE + lane * 4;
     in.tiles = (m->depth_tiles - warp + WARPS - 1) / WARPS;
     in.has_row = lane / 4 < rows;
@@ -201,10 +216,12 @@ INLINE void multiply_slice(real *sums, const matrix_slices *m, exchange *x, uint
     }
 }
 
-/* The product of a row of the tile with a column. */
+/* The product of a row of the tile with a column. A wide slice leaves no registers for more sums at
+ * a time, and has few. */
 INLINE real slice_product(const real *sums, const matrix_slices *m, int row, int column)
 {
     real total = 0;
+#pragma unroll(COLUMN_TILES > 8 ? 2 : 4)
     for (int slot = 0; slot < WARPS / m->folds; slot++)
         total += sums[(slot * TILE_ROWS + row) * SUMS_ROW + column];
     return total;
