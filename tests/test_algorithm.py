@@ -7,10 +7,12 @@ from core_run import CoreRun
 from hostcuda.device import EmulatedDevice
 
 from miopy.backends import cuda
-from miopy.core import grid
+from miopy.backends.cuda_cupy import cluster_blocks
+from miopy.core import cluster, grid
 from miopy.core import sequence as sequences
 from miopy.core.algorithm import (
     AUTO,
+    CLUSTER,
     GRID,
     PERSISTENT,
     STEPWISE,
@@ -23,6 +25,7 @@ from miopy.core.plan import plan
 from miopy.errors import BadParam, NotSupported
 
 HOPPER = DeviceProperties(132, 227 << 10, ("float16", "bfloat16"))
+CLUSTERS = DeviceProperties(132, 227 << 10, ("float16", "bfloat16"), 16)
 TURING = DeviceProperties(40, 64 << 10, ("float16",))
 LSTM = RNNConfig("lstm", 64, 128, dtype="float16")
 
@@ -125,7 +128,7 @@ def test_the_backend_refuses_it_too(monkeypatch):
 
 def test_another_name_is_refused(monkeypatch):
     monkeypatch.setenv(VARIABLE, "fast")
-    with pytest.raises(BadParam, match="auto, stepwise, persistent, grid"):
+    with pytest.raises(BadParam, match="auto, stepwise, persistent, grid, cluster"):
         CoreRun(cuda.CudaBackend(EmulatedDevice()), LSTM, (2,) * 5).forward()
 
 
@@ -174,3 +177,80 @@ def test_every_grid_covers_the_layer_and_fits_the_device(cell, backward):
             assert made.blocks <= 132 and made.shared_nbytes <= 227 << 10
             assert made.depth_tiles * 32 >= made.planes * hidden_size
     assert found > 50
+
+
+def lstm(hidden_size: int) -> RNNConfig:
+    return RNNConfig("lstm", 64, hidden_size, dtype="float16")
+
+
+@pytest.mark.parametrize(
+    ("config", "shape", "expected"),
+    [
+        (LSTM, {}, PERSISTENT),
+        (lstm(256), {}, CLUSTER),
+        (lstm(256), {"batch": 64}, CLUSTER),
+        (lstm(512), {}, CLUSTER),
+        (lstm(512), {"batch": 1}, CLUSTER),
+        (lstm(512), {"batch": 64}, "mixed"),
+        (lstm(512), {"batch": 2048}, STEPWISE),
+        (lstm(512), {"steps": 7}, STEPWISE),
+        (lstm(768), {}, GRID),
+        (lstm(1024), {}, GRID),
+        (RNNConfig("gru", 64, 384, dtype="bfloat16"), {}, CLUSTER),
+        (RNNConfig("tanh", 64, 512, dtype="bfloat16"), {}, CLUSTER),
+        (RNNConfig("lstm", 64, 512), {}, STEPWISE),
+    ],
+)
+def test_a_cluster_is_taken_where_it_is_faster(config, shape, expected):
+    assert algorithm(config, device=CLUSTERS, **shape) == expected
+
+
+def test_a_cluster_is_taken_where_asked_for_or_refused():
+    assert algorithm(lstm(8), device=CLUSTERS, asked=CLUSTER) == CLUSTER
+    assert algorithm(lstm(8), device=CLUSTERS, asked=CLUSTER, batch=100_000) == CLUSTER
+    assert algorithm(lstm(768), device=CLUSTERS, asked=GRID) == GRID
+    for config, device, reason in (
+        (lstm(8), HOPPER, "this device has no clusters of blocks"),
+        (lstm(800), CLUSTERS, "a cluster of 16 blocks cannot hold the recurrent matrix"),
+        (RNNConfig("lstm", 8, 8), CLUSTERS, "no kernel on clusters for float32"),
+    ):
+        with pytest.raises(NotSupported, match=f"cannot be cluster: .*{reason}"):
+            choose(device, config, 9, 4, backward=False, asked=CLUSTER)
+
+
+@pytest.mark.parametrize(
+    ("capability", "blocks"), [(0, 0), (75, 0), (89, 0), (90, 16), (103, 16), (110, 8), (120, 8)]
+)
+def test_hopper_and_later_have_clusters(capability, blocks):
+    assert cluster_blocks(capability) == blocks
+
+
+def test_a_plan_explains_clusters():
+    sequence = sequences.from_lengths((50,) * 16)
+    found = plan(lstm(512), sequence.rows, training=True).explain(CLUSTERS, sequence)
+    blocks = "6 clusters of 16 blocks of 32 units share the recurrent matrix, each for 3 sequences"
+    assert found == {"forward": f"cluster: {blocks}", "backward": f"cluster: {blocks}"}
+
+
+@pytest.mark.parametrize("backward", [False, True])
+@pytest.mark.parametrize("cell", ["tanh", "gru", "lstm"])
+def test_every_cluster_covers_the_layer_and_fits_the_device(cell, backward):
+    largest = 0
+    for hidden_size in (1, 7, 16, 37, 130, 200, 256, 512, 600, 640, 768, 1000):
+        for batch in (1, 7, 8, 9, 64, 200, 1000, 20_000):
+            config = RNNConfig(cell, 8, hidden_size, dtype="float16")
+            for most_blocks, shared_nbytes in ((16, 227 << 10), (8, 99 << 10)):
+                made = cluster.best(config, batch, 132, most_blocks, shared_nbytes, backward)
+                if made is None:
+                    continue
+                slices = made.slices
+                largest = max(largest, hidden_size)
+                columns = slices.units * (1 if backward else config.num_gates)
+                assert slices.units % 8 == 0 and columns <= 16 * slices.products.column_tiles
+                assert slices.parts * slices.units >= hidden_size
+                assert slices.parts <= most_blocks and slices.parts in cluster.SIZES
+                assert slices.copies * slices.rows >= batch > (slices.copies - 1) * slices.rows
+                assert slices.rows <= 8 * cluster.MOST_ROW_TILES
+                assert made.shared_nbytes <= shared_nbytes and slices.plane_width % 8 == 0
+                assert slices.depth_tiles * 32 >= slices.planes * slices.plane_width
+    assert largest == {("lstm", True): 640, ("tanh", False): 1000}.get((cell, backward), 768)

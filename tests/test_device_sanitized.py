@@ -46,7 +46,8 @@ FAULTS = {  # where, what is there, what it is replaced by
     "all blocks run forward in one direction": (FORWARD, "[blockIdx.y]", "[0]"),
     "all blocks run backward in one direction": (BACKWARD, "[blockIdx.y]", "[0]"),
 }
-# All passes on a grid, through several rounds of its exchange; what to plant in the kernels.
+# All passes on a grid or clusters, through several rounds of a grid's exchange; behind its name,
+# what to plant in the kernels.
 ON_A_GRID = """
 import dataclasses, os, sys
 from core_run import CoreRun
@@ -60,14 +61,14 @@ right = cuda_source.grid
 
 def planted(*arguments):
     source = right(*arguments)
-    for old, new in zip(sys.argv[1::2], sys.argv[2::2]):
+    for old, new in zip(sys.argv[2::2], sys.argv[3::2]):
         assert old in source.text
         source = dataclasses.replace(source, text=source.text.replace(old, new))
     return source
 
 cuda_source.grid = planted
-os.environ["MIOPY_RNN_ALGO"] = "grid"
-device = EmulatedDevice(properties=DeviceProperties(3, 227 << 10, grid.DTYPES))
+os.environ["MIOPY_RNN_ALGO"] = sys.argv[1]
+device = EmulatedDevice(properties=DeviceProperties(3, 227 << 10, grid.DTYPES, 2))
 config = RNNConfig("lstm", 3, 13, dtype="float16")
 CoreRun(cuda.CudaBackend(device), config, (9, 9, 2) + (1,) * 26).results()
 """
@@ -111,15 +112,16 @@ def test_reading_ahead_of_what_is_there_is_reported():
     assert "AddressSanitizer" in done.stderr
 
 
+@pytest.mark.parametrize("algorithm", ["grid", "cluster"])
 @pytest.mark.parametrize("sanitizer", ["address", "thread"])
-def test_nothing_is_reported_on_a_grid(sanitizer):
-    done = run(sanitizer, "-c", ON_A_GRID)
+def test_nothing_is_reported_on_a_grid(sanitizer, algorithm):
+    done = run(sanitizer, "-c", ON_A_GRID, algorithm)
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
 
 
 @pytest.mark.parametrize("fault", GRID_FAULTS)
 def test_a_fault_in_the_kernels_of_a_grid_is_a_race(fault):
-    done = run("thread", "-c", ON_A_GRID, *GRID_FAULTS[fault])
+    done = run("thread", "-c", ON_A_GRID, "grid", *GRID_FAULTS[fault])
     assert done.returncode == REPORTED, done.stderr
     assert "data race" in done.stderr
 

@@ -23,6 +23,7 @@ MAY_IMPORT = {
         "core.backend",
         "core.blocks",
         "core.cells",
+        "core.cluster",
         "core.codes",
         "core.config",
         "core.forks",
@@ -55,7 +56,8 @@ COMMANDS_MAY_USE = {"numpy", "rich"}
 # A module of the core imports only modules before it.
 CORE_ORDER = (
     *("forks", "cells", "space", "strided", "sequence", "dlpack", "memory", "config", "layout"),
-    *("codes", "blocks", "grid", "algorithm", "backend", "placement", "plan", "forward"),
+    *("codes", "blocks", "grid", "cluster", "algorithm"),
+    *("backend", "placement", "plan", "forward"),
     *("backward_data",),
     *("backward_weights", "quantized", "quantized_forward"),
 )

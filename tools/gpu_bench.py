@@ -2,8 +2,8 @@
 
 Contenders of a row take turns on one stream; each time is a median by the device's own events. The
 ratio is that of the faster form of each side, called directly or replayed as a graph. Where many
-steps run in a launch, a contender runs them one by one; where a whole grid could but is not chosen,
-it is a contender, too.
+steps run in a launch, a contender runs them one by one; a whole grid and clusters are contenders,
+too, where they could run but are not chosen.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from bench_shapes import MODES, Shape
 from gpu_jobs import Core, from_bfloat16
 from gpu_places import Job, Place, medians, place
 
-from miopy.core.algorithm import AUTO, GRID, STEPWISE, VARIABLE, Choice, choose
+from miopy.core.algorithm import AUTO, CLUSTER, GRID, STEPWISE, VARIABLE, Choice, choose
 from miopy.core.config import RNNConfig
 from miopy.errors import NotSupported
 
@@ -109,8 +109,10 @@ def time_shape(where: Place, shape: Shape, dtype: str) -> Iterator[dict[str, Any
     for mode in shape.modes:
         chosen = choices(where, shape, dtype, mode)
         others = [STEPWISE] if any(each.is_persistent for each in chosen) else []
-        if any(each.grid is None for each in chosen) and can_be_a_grid(where, shape, dtype, mode):
-            others.append(GRID)
+        for name in (GRID, CLUSTER):
+            is_chosen = all(each.algorithm == name for each in chosen)
+            if not is_chosen and can_be(name, where, shape, dtype, mode):
+                others.append(name)
         times, runs, notes = time_mode(where, ours, theirs, mode, others)
         row = common | {"mode": mode, "milliseconds": times, "runs": runs, "notes": notes}
         row["algorithms"] = [each.algorithm for each in chosen]
@@ -129,9 +131,9 @@ def choices(
     return tuple(choose(device, config, *extent, backward=each, asked=asked) for each in passes)
 
 
-def can_be_a_grid(where: Place, shape: Shape, dtype: str, mode: str) -> bool:
+def can_be(asked: str, where: Place, shape: Shape, dtype: str, mode: str) -> bool:
     try:
-        choices(where, shape, dtype, mode, GRID)
+        choices(where, shape, dtype, mode, asked)
     except NotSupported:
         return False
     return True

@@ -30,9 +30,9 @@ from rich.table import Table
 
 from miopy import layouts
 from miopy.backends import cuda_source
-from miopy.backends.cuda_cupy import matrix_instruction
+from miopy.backends.cuda_cupy import cluster_blocks, matrix_instruction
 from miopy.backends.cuda_source import Source
-from miopy.core import grid
+from miopy.core import cluster, grid
 from miopy.core.algorithm import (
     PERSISTENT_CELLS,
     PERSISTENT_DTYPES,
@@ -88,12 +88,28 @@ def persistent() -> dict[Source, list[str]]:
         forward = [(each, False) for each in grid.FORWARD[len(CELLS[cell].gates)]]
         for products, backward in (*forward, *((each, True) for each in grid.BACKWARD)):
             found[cuda_source.grid(cell, dtype, products, backward)] = targets
+    return found | on_clusters()
+
+
+def on_clusters() -> dict[Source, list[str]]:
+    """Those of them whose blocks are clusters."""
+    targets = [target for target in TARGETS if cluster_blocks(capability(target))]
+    found: dict[Source, list[str]] = {}
+    for cell, dtype in itertools.product(PERSISTENT_CELLS, cluster.DTYPES):
+        forward = [(each, False) for each in cluster.FORWARD[len(CELLS[cell].gates)]]
+        for products, backward in (*forward, *((each, True) for each in cluster.BACKWARD)):
+            found[cuda_source.grid(cell, dtype, products, backward, cluster=True)] = targets
     return found
+
+
+def capability(target: str) -> int:
+    """Compute capability, times 10."""
+    return int(target.removeprefix("sm_"))
 
 
 def instruction_of(target: str) -> tuple[str, ...]:
     """The dtypes for which a target has the matrix instruction."""
-    return matrix_instruction(int(target.removeprefix("sm_")))
+    return matrix_instruction(capability(target))
 
 
 def compile_all() -> Report:

@@ -18,6 +18,7 @@ from ..core import algorithm
 from ..core.algorithm import Choice, DeviceProperties
 from ..core.backend import BackwardRun, ForwardRun, Layer, Matrix, Walk
 from ..core.blocks import THREADS
+from ..core.cluster import Cluster
 from ..core.config import DTYPES
 from ..core.grid import Grid
 from ..errors import BadParam, DeviceError, NotSupported
@@ -128,15 +129,17 @@ class CudaBackend:
     def kernels(self, layer: Layer, choice: Choice, *, backward: bool) -> dict[str, int]:
         """Of `stepped.Engine`."""
         cell, dtype, device = layer.config.cell, layer.config.dtype, self._stream.device
-        products = choice.grid.products if choice.grid else choice.products
-        key = cell, dtype, layer.position, products, backward
+        slices, cluster = choice.slices, choice.cluster
+        products = slices.products if slices else choice.products
+        key = cell, dtype, layer.position, products, cluster is not None, backward
         if key not in self._kernels:
             sources = [cuda_source.recurrence(cell, dtype, layer.position)]
             sources.append(cuda_source.storage(dtype))
             if choice.products is not None:
                 sources.append(cuda_source.persistent(cell, dtype, choice.products))
-            if choice.grid is not None:
-                sources.append(cuda_source.grid(cell, dtype, choice.grid.products, backward))
+            if slices is not None:
+                kind = cell, dtype, slices.products, backward, cluster is not None
+                sources.append(cuda_source.grid(*kind))
             self._kernels[key] = {
                 name.removesuffix(f"_{SHORT[dtype]}"): function
                 for source in sources
@@ -146,9 +149,11 @@ class CudaBackend:
         if choice.residency is not None:
             for name in ("persistent_forward", "persistent_backward"):
                 device.allow_shared(found[name], choice.residency.shared_nbytes)
+        sharing = found.get("grid_backward" if backward else "grid_forward", 0)
         if choice.grid is not None:
-            name = "grid_backward" if backward else "grid_forward"
-            self._allow_grid(found[name], choice.grid)
+            self._allow_grid(sharing, choice.grid)
+        if cluster is not None:
+            self._allow_clusters(sharing, cluster)
         return found
 
     def _allow_grid(self, function: int, grid: Grid) -> None:
@@ -159,6 +164,12 @@ class CudaBackend:
             raise DeviceError(
                 "device", f"runs {most} of {grid.blocks} blocks that wait for each other"
             )
+
+    def _allow_clusters(self, function: int, cluster: Cluster) -> None:
+        device, blocks = self._stream.device, cluster.slices.parts
+        device.allow_shared(function, cluster.shared_nbytes)
+        if not device.resident_clusters(function, THREADS, cluster.shared_nbytes, blocks):
+            raise DeviceError("device", f"runs no cluster of {blocks} blocks")
 
     @property
     def fault_address(self) -> int:

@@ -15,6 +15,7 @@ from typing import Any
 
 from ..core.algorithm import DeviceProperties
 from ..errors import BadParam, DeviceError, OutOfMemory
+from ._stepped import ffi, lib
 from .cuda_device import Calls
 from .cuda_source import Source
 
@@ -26,6 +27,9 @@ MEMCPY_DEFAULT = 4  # the addresses say from where to where
 MOST_DYNAMIC_SHARED = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 DEFAULT_SHARED_NBYTES = 48 << 10
 SHARED_MEMORY_ON_REQUEST = 97  # cudaDevAttrMaxSharedMemoryPerBlockOptin
+NON_PORTABLE_CLUSTERS = 14  # CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED
+PORTABLE_CLUSTER_BLOCKS = 8
+MOST_CLUSTER_BLOCKS = {9: 16, 10: 16}  # by major compute capability; later ones have portable ones
 MATRIX_INSTRUCTION = {"float16": 75, "bfloat16": 80}  # from which compute capability, times 10
 NO_REDUCED_PRECISION_SUMS = 16  # CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION
 
@@ -106,20 +110,23 @@ class _Blas:
 
 
 @lru_cache(maxsize=1)
-def _libraries() -> tuple[tuple[int, int], _Blas]:
+def _libraries() -> tuple[tuple[int, int, int], _Blas]:
     """The addresses of the driver's launch functions, and BLAS, of the versions that CuPy uses."""
     import cupy
 
     if cupy.cuda.runtime.is_hip:
         driver = ctypes.CDLL("libamdhip64.so")
-        launches: tuple[Any, Any] = driver.hipModuleLaunchKernel, None
+        launches: tuple[Any, ...] = driver.hipModuleLaunchKernel, None, None
         blas = _Blas(ctypes.CDLL("libhipblas.so"), True)
     else:
         driver = ctypes.CDLL("libcuda.so.1")
-        launches = driver.cuLaunchKernel, driver.cuLaunchCooperativeKernel
+        configured = getattr(driver, "cuLaunchKernelEx", None)  # of CUDA 11.8
+        launches = driver.cuLaunchKernel, driver.cuLaunchCooperativeKernel, configured
         blas = _Blas(_cublas(cupy.cuda.runtime.runtimeGetVersion() // 1000), False)
-    launch, together = (ctypes.cast(each, ctypes.c_void_p).value or 0 for each in launches)
-    return (launch, together), blas
+    launch, together, configured = (
+        ctypes.cast(each, ctypes.c_void_p).value or 0 for each in launches
+    )
+    return (launch, together, configured), blas
 
 
 def _cublas(major: int) -> ctypes.CDLL:
@@ -193,12 +200,36 @@ def _properties(device: int, is_hip: bool) -> DeviceProperties:
         multiprocessors=found.attributes["MultiProcessorCount"],
         shared_nbytes=shared_nbytes,
         matrix_instruction=matrix_instruction(capability),
+        cluster_blocks=cluster_blocks(capability) if _libraries()[0][2] else 0,
     )
+
+
+def cluster_blocks(capability: int) -> int:
+    """How many a cluster may have on devices of a compute capability, times 10; 0: none."""
+    major = capability // 10
+    return MOST_CLUSTER_BLOCKS.get(major, PORTABLE_CLUSTER_BLOCKS if major > 10 else 0)
 
 
 def matrix_instruction(capability: int) -> tuple[str, ...]:
     """The dtypes for which NVIDIA's devices of a compute capability, times 10, have it."""
     return tuple(dtype for dtype, least in MATRIX_INSTRUCTION.items() if capability >= least)
+
+
+def _active_clusters(function: int, threads: int, shared_nbytes: int, blocks: int) -> int:
+    """CuPy has no such query. Raises DeviceError if the driver refuses."""
+    cluster = ffi.new("launch_attribute *", {"id": lib.CLUSTER_DIMENSION, "cluster_x": blocks})
+    cluster.cluster_y = cluster.cluster_z = 1
+    config = ffi.new("launch_config *")
+    config.grid_x, config.block_x, config.shared_nbytes = blocks, threads, shared_nbytes
+    config.grid_y = config.grid_z = config.block_y = config.block_z = 1
+    config.attributes, config.num_attributes = cluster, 1
+    found = ctypes.c_int()
+    query = ctypes.CDLL("libcuda.so.1").cuOccupancyMaxActiveClusters
+    address = int(ffi.cast("uintptr_t", config))
+    error = query(ctypes.byref(found), ctypes.c_void_p(function), ctypes.c_void_p(address))
+    if error:
+        raise DeviceError("device", f"cannot have clusters of {blocks} blocks, error {error}")
+    return found.value
 
 
 class CupyDevice:
@@ -213,7 +244,7 @@ class CupyDevice:
         self._id: int = self._runtime.getDevice()
         self._left: list[int] = []
         self._allowed: set[int] = set()  # functions that may have more shared memory
-        (launch, together), self._blas = _libraries()
+        (launch, together, configured), self._blas = _libraries()
         self.has_graphs = not self._blas.is_hip  # CuPy's are for CUDA alone
         with self:
             multiprocessors = cupy.cuda.Device(self._id).attributes["MultiProcessorCount"]
@@ -225,12 +256,13 @@ class CupyDevice:
         self.fault_address: int = self._fault_memory.ptr  # the same for the device
         self._fault = ctypes.c_uint32.from_address(self.fault_address)
         self._fault.value = 0
-        self._resident: dict[tuple[int, int, int], int] = {}
+        self._resident: dict[tuple[int, ...], int] = {}
         weakref.finalize(self, self._blas.destroy, self._handle)
         no_transpose, transpose = self._blas.transposes
         self.calls = Calls(
             launch=launch,
             launch_together=together,
+            launch_configured=configured,
             gemm=ctypes.cast(self._blas.gemm, ctypes.c_void_p).value or 0,
             blas=self._handle.value or 0,
             no_transpose=no_transpose,
@@ -272,6 +304,18 @@ class CupyDevice:
         if key not in self._resident:
             occupancy = cupy.cuda.driver.occupancyMaxActiveBlocksPerMultiprocessor(*key)
             self._resident[key] = occupancy * self.properties.multiprocessors
+        return self._resident[key]
+
+    def resident_clusters(
+        self, function: int, threads: int, shared_nbytes: int, blocks: int
+    ) -> int:
+        import cupy
+
+        key = function, threads, shared_nbytes, blocks
+        if key not in self._resident:
+            if blocks > PORTABLE_CLUSTER_BLOCKS:
+                cupy.cuda.driver.funcSetAttribute(function, NON_PORTABLE_CLUSTERS, 1)
+            self._resident[key] = _active_clusters(*key)
         return self._resident[key]
 
     def take_fault(self) -> bool:

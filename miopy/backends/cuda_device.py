@@ -18,12 +18,13 @@ from .cuda_source import Source
 class Calls:
     """Addresses and numbers for `device_calls` of kernels/stepped/calls.h.
 
-    launch_together   0 where the device's driver has none
+    launch_together, launch_configured   0 where the device's driver has none
     types, computes   of cuBLAS or hipBLAS, for float32, float16, bfloat16 and float64
     """
 
     launch: int
     launch_together: int
+    launch_configured: int
     gemm: int
     blas: int
     no_transpose: int
@@ -80,6 +81,12 @@ class Device(Protocol):
 
     def resident_blocks(self, function: int, threads: int, shared_nbytes: int) -> int:
         """How many blocks of a kernel the device runs at a time."""
+
+    def resident_clusters(
+        self, function: int, threads: int, shared_nbytes: int, blocks: int
+    ) -> int:
+        """How many clusters of so many blocks of a kernel the device runs at a time; lets the
+        kernel be launched in such."""
 
     def take_fault(self) -> bool:
         """Whether the word at fault_address is set; it no longer is. Waits for nothing."""

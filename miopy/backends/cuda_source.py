@@ -78,9 +78,15 @@ def persistent(cell: str, dtype: str, products: Products) -> Source:
 
 
 @functools.cache
-def grid(cell: str, dtype: str, products: GridProducts, backward: bool) -> Source:
-    """The kernels of persistent/grid_forward.cu or grid_backward.cu, for gates in any order."""
+def grid(
+    cell: str, dtype: str, products: GridProducts, backward: bool, cluster: bool = False
+) -> Source:
+    """The kernels of persistent/grid_forward.cu or grid_backward.cu, for gates in any order.
+
+    cluster   whether the blocks that share a matrix are one
+    """
     name = "backward" if backward else "forward"
+    kind = "cluster" if cluster else "grid"
     files = ["math.h", f"cells/{cell}.h", f"persistent/grid_{name}.cu"]
     defines = {
         **definitions(cell),
@@ -88,8 +94,9 @@ def grid(cell: str, dtype: str, products: GridProducts, backward: bool) -> Sourc
         "MATRIX_INSTRUCTION": 1,
         "COLUMN_TILES": products.column_tiles,
         "RESIDENT": products.resident,
+        "CLUSTER": int(cluster),
     }
-    return _source(f"grid_{name}_{cell}_{dtype}_{products.column_tiles}", files, defines, dtype)
+    return _source(f"{kind}_{name}_{cell}_{dtype}_{products.column_tiles}", files, defines, dtype)
 
 
 def definitions(cell: str) -> dict[str, object]:

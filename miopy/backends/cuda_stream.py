@@ -159,6 +159,8 @@ def _device_calls(device: Device) -> Any:
     calls, given = ffi.new("device_calls *"), device.calls
     calls.launch = ffi.cast("launch_function *", given.launch)
     calls.launch_together = ffi.cast("launch_together_function *", given.launch_together)
+    configured = ffi.cast("launch_configured_function *", given.launch_configured)
+    calls.launch_configured = configured
     calls.gemm = ffi.cast("gemm_function *", given.gemm)
     calls.blas = ffi.cast("void *", given.blas)
     calls.no_transpose, calls.transpose = given.no_transpose, given.transpose

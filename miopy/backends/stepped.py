@@ -37,8 +37,9 @@ class Engine(Protocol):
     def kernels(self, layer: Layer, choice: Choice, *, backward: bool) -> dict[str, int]:
         """Functions of pointwise.c, states.c, project.c and recurrent_mask.c for a layer's cell,
         dtype and gate order, by name, of operand.c for a cell with a late gate, and of
-        persistent/steps.cu or the grid's where that was chosen, to be launched with its shared
-        memory. Raises DeviceError if the device does not run all blocks of the grid at a time."""
+        persistent/steps.cu, a grid's or a cluster's where that was chosen, to be launched with its
+        shared memory. Raises DeviceError if the device does not run at a time all blocks of the
+        grid, or of one cluster."""
 
     @property
     def fault_address(self) -> int:
@@ -226,11 +227,14 @@ def _fill_layer(
         target.persistent.gather = pointer(kernels["gather_fragments"])
         target.persistent.steps = pointer(kernels[f"persistent_{pass_name}"])
         _fill_persistent(engine, target.persistent, layer, choice.residency)
-    if choice.grid is not None:
+    if choice.slices is not None:
         target.grid.gather = pointer(kernels["gather_slices"])
         target.grid.clear = pointer(kernels["clear_exchange"])
         target.grid.steps = pointer(kernels[f"grid_{pass_name}"])
-        _fill_grid(engine, target.grid, layer, choice.grid)
+        _fill_grid(engine, target.grid, layer, choice.slices)
+    if choice.cluster is not None:
+        target.grid.in_clusters = True
+        target.grid.shared_nbytes = choice.cluster.shared_nbytes
 
 
 def _fill_persistent(engine: Engine, target: Any, layer: Layer, held: Residency) -> None:
@@ -256,8 +260,9 @@ def _fill_grid(engine: Engine, target: Any, layer: Layer, grid: Grid) -> None:
 
 def _persistent_scratch(choice: Choice, steps: int) -> dict[str, int]:
     """Bytes of what only blocks that run many steps have, by name as in `_forward_scratch`."""
-    if choice.grid is None:
+    if choice.slices is None:
         return {"fragments": choice.scratch_nbytes}
-    grid = choice.grid
-    exchanged = {"words": grid.exchange_nbytes(steps), "arrivals": 4 * grid.copies}
-    return {"slices": grid.slices_nbytes, **exchanged}
+    scratch = {"slices": choice.slices.slices_nbytes}
+    if choice.grid is not None:
+        scratch |= {"words": choice.grid.exchange_nbytes(steps), "arrivals": 4 * choice.grid.copies}
+    return scratch

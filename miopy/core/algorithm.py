@@ -9,6 +9,8 @@ persistent   blocks take sequences through many steps, each with the whole recur
              registers and shared memory (kernels/persistent/steps.cu)
 grid         the same with all blocks of the device, which share the matrix and exchange what they
              multiply it with (kernels/persistent/grid.h)
+cluster      the same with few blocks, which exchange through their shared memory; several such
+             clusters take sequences of their own (kernels/persistent/cluster_exchange.h)
 """
 
 from __future__ import annotations
@@ -16,14 +18,19 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from functools import lru_cache
+from math import inf
 
 from ..errors import BadParam, NotSupported
-from . import grid
+from . import cluster, grid
 from .blocks import TILE_NBYTES, WARPS
+from .cluster import Cluster
 from .config import RNNConfig
 from .grid import Grid
 
-AUTO, STEPWISE, PERSISTENT, GRID = NAMES = ("auto", "stepwise", "persistent", "grid")
+AUTO, STEPWISE, PERSISTENT, GRID, CLUSTER = NAMES = (
+    *("auto", "stepwise", "persistent"),
+    *("grid", "cluster"),
+)
 VARIABLE = "MIOPY_RNN_ALGO"
 PERSISTENT_CELLS = ("relu", "tanh", "lstm", "gru")
 PERSISTENT_DTYPES = ("float32", "float16", "bfloat16")
@@ -44,11 +51,13 @@ class DeviceProperties:
     multiprocessors      how many blocks run at a time
     shared_nbytes        shared memory that a block may have
     matrix_instruction   dtypes for which it has the instruction of kernels/persistent/block.h
+    cluster_blocks       that a cluster may have; 0: it knows no clusters
     """
 
     multiprocessors: int
     shared_nbytes: int
     matrix_instruction: tuple[str, ...] = ()
+    cluster_blocks: int = 0
 
 
 @dataclass(frozen=True)
@@ -96,7 +105,7 @@ class Choice:
     """What runs the steps of a layer in one pass, and why.
 
     products, residency   of the persistent algorithm; None for the others
-    grid                  of the algorithm so called; None for the others
+    grid, cluster         of the algorithms so called; None for the others
     """
 
     algorithm: str
@@ -104,11 +113,23 @@ class Choice:
     products: Products | None = None
     residency: Residency | None = None
     grid: Grid | None = None
+    cluster: Cluster | None = None
 
     @property
     def is_persistent(self) -> bool:
         """Whether many steps run in one launch."""
-        return self.residency is not None or self.grid is not None
+        return self.algorithm != STEPWISE
+
+    @property
+    def slices(self) -> Grid | None:
+        """How blocks share the matrix, if they do."""
+        return self.cluster.slices if self.cluster else self.grid
+
+    @property
+    def cycles(self) -> float:
+        """An estimate of a step by blocks that share the matrix."""
+        shared = self.cluster or self.grid
+        return shared.cycles if shared else inf
 
     @property
     def scratch_nbytes(self) -> int:
@@ -180,6 +201,8 @@ def choose(
         return _insist(_persistent(device, config, batch, directions, backward), asked)
     if asked == GRID:
         return _insist(_grid(device, config, batch, backward), asked)
+    if asked == CLUSTER:
+        return _insist(_cluster(device, config, batch, backward), asked)
     if steps < LEAST_STEPS:
         return Choice(STEPWISE, f"there are fewer than {LEAST_STEPS} steps")
     found = _persistent(device, config, batch, directions, backward)
@@ -188,10 +211,10 @@ def choose(
     reason = found.reason
     if found.residency is not None:
         reason = "there are more sequences than blocks at a time take"
-    on_grid = _grid_if_faster(device, config, steps, batch, backward)
-    if on_grid.grid is not None or on_grid.reason == reason:
-        return on_grid
-    return Choice(STEPWISE, f"{reason}; {on_grid.reason}")
+    shared = _shared_if_faster(device, config, steps, batch, backward)
+    if shared.is_persistent or shared.reason == reason:
+        return shared
+    return Choice(STEPWISE, f"{reason}; {shared.reason}")
 
 
 def _insist(found: Choice, asked: str) -> Choice:
@@ -200,22 +223,22 @@ def _insist(found: Choice, asked: str) -> Choice:
     return found
 
 
-def _grid_if_faster(
+def _shared_if_faster(
     device: DeviceProperties, config: RNNConfig, steps: int, batch: int, backward: bool
 ) -> Choice:
-    """That algorithm if it can run a layer and is worth it; else stepwise, and why."""
-    found = _grid(device, config, batch, backward)
-    if found.grid is None:
+    """A grid or clusters, if they can run a layer and are worth it; else stepwise, and why."""
+    every = [each(device, config, batch, backward) for each in (_grid, _cluster)]
+    found = min(every, key=lambda choice: choice.cycles)
+    if not found.is_persistent:
         return found
     if steps < LEAST_STEPS_OF_GRID:
         return Choice(STEPWISE, f"for a grid, there are fewer than {LEAST_STEPS_OF_GRID} steps")
     operations = 2 * batch * config.num_gates * config.hidden_size**2
     alone = STEP_CYCLES + operations / (STEP_OPERATIONS_PER_CYCLE * device.multiprocessors)
-    if found.grid.cycles < alone:
+    if found.cycles < alone:
         return found
-    return Choice(
-        STEPWISE, f"a grid would take about {found.grid.cycles / alone:.1f} times as long"
-    )
+    times = f"{found.cycles / alone:.1f} times as long"
+    return Choice(STEPWISE, f"a {found.algorithm} would take about {times}")
 
 
 def _is_not_for_blocks(config: RNNConfig) -> str | None:
@@ -243,6 +266,25 @@ def _grid(device: DeviceProperties, config: RNNConfig, batch: int, backward: boo
         return Choice(STEPWISE, held)
     reason = f"{found.parts} blocks of {found.units} units, {found.copies} times for {found.rows}"
     return Choice(GRID, f"{reason} sequences, share the recurrent matrix", grid=found)
+
+
+def _cluster(device: DeviceProperties, config: RNNConfig, batch: int, backward: bool) -> Choice:
+    """That algorithm if it can run a layer; else stepwise, and why."""
+    if reason := _is_not_for_blocks(config):
+        return Choice(STEPWISE, reason)
+    if config.dtype not in cluster.DTYPES:
+        return Choice(STEPWISE, f"there is no kernel on clusters for {config.dtype}")
+    if not device.cluster_blocks:
+        return Choice(STEPWISE, "this device has no clusters of blocks")
+    most = device.cluster_blocks
+    shape = config, batch, device.multiprocessors, most, device.shared_nbytes, backward
+    found = cluster.best(*shape)
+    if found is None:
+        return Choice(STEPWISE, f"a cluster of {most} blocks cannot hold the recurrent matrix")
+    slices = found.slices
+    blocks = f"{slices.copies} clusters of {slices.parts} blocks of {slices.units} units"
+    reason = f"{blocks} share the recurrent matrix, each for {slices.rows} sequences"
+    return Choice(CLUSTER, reason, cluster=found)
 
 
 def _persistent(

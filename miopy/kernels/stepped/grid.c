@@ -32,6 +32,26 @@ static int gather_slices(const device_calls *calls, const grid_layer *p, matrix_
     return launch_elements(calls, p->gather, words, arguments);
 }
 
+_Static_assert(sizeof(launch_attribute) == 72 && sizeof(launch_config) == 56 &&
+                   offsetof(launch_attribute, cluster_x) == 8 &&
+                   offsetof(launch_config, stream) == 32,
+               "as in cuda.h, where addresses have 8 bytes");
+
+/* Launch the blocks that share a matrix, in clusters or all at a time. */
+static int launch_sharing(const device_calls *calls, const grid_layer *p, void **arguments)
+{
+    const unsigned int blocks = (unsigned int)(p->parts * p->copies);
+    const unsigned int threads = (unsigned int)p->threads;
+    const unsigned int shared_nbytes = (unsigned int)p->shared_nbytes;
+    launch_attribute cluster = {CLUSTER_DIMENSION, 0, (unsigned int)p->parts, 1, 1, {0}};
+    const launch_config config = {blocks,        1,        1, threads, 1, 1, shared_nbytes,
+                                  calls->stream, &cluster, 1};
+    if (p->in_clusters)
+        return calls->launch_configured(&config, p->steps, arguments, NULL);
+    return calls->launch_together(p->steps, blocks, 1, 1, threads, 1, 1, shared_nbytes,
+                                  calls->stream, arguments);
+}
+
 /* Launch the blocks for the steps of a run, with `exchanged` steps between them. */
 static int launch_grid(const device_calls *calls, const stepped_layer *l, void *all,
                        matrix_slices slices, step_run run, int64_t exchanged)
@@ -60,10 +80,9 @@ static int launch_grid(const device_calls *calls, const stepped_layer *l, void *
     const int64_t tiles = (int64_t)exchange.slots * p->copies * p->row_tiles * p->depth_tiles;
     void *cleared[] = {&slices, &exchange};
     void *arguments[] = {all, &steps, &slices, &exchange};
-    TRY(launch_elements(calls, p->clear, tiles * tile_words, cleared));
-    return calls->launch_together(p->steps, (unsigned int)(p->parts * p->copies), 1, 1,
-                                  (unsigned int)p->threads, 1, 1, (unsigned int)p->shared_nbytes,
-                                  calls->stream, arguments);
+    if (!p->in_clusters)
+        TRY(launch_elements(calls, p->clear, tiles * tile_words, cleared));
+    return launch_sharing(calls, p, arguments);
 }
 
 int gather_slices_of_forward(const device_calls *calls, const stepped_forward *p)

@@ -27,14 +27,16 @@ typedef struct {
 } persistent_layer;
 
 /* How blocks that all run at a time share a layer's matrix; all 0 where they do not. The numbers
- * are those of `Grid` in core/grid.py and of kernels/persistent/launch.h. */
+ * are those of `Grid` in core/grid.py and of kernels/persistent/launch.h. In clusters, those of
+ * `parts` blocks run at a time. */
 typedef struct {
-    void *gather, *clear, *steps;    /* kernels */
-    void *slices, *words, *arrivals; /* scratch, as in kernels/step.h */
+    void *gather, *clear, *steps;    /* kernels; clusters have nothing to clear */
+    void *slices, *words, *arrivals; /* scratch, as in kernels/step.h; clusters have slices alone */
     void *fault;                     /* a word that the host can read */
     const int64_t *offsets;          /* steps + 1, on the device */
     int64_t slices_nbytes;
     unsigned int poll_limit;
+    int in_clusters;
     int threads, shared_nbytes;
     int units, parts, copies, rows, row_tiles;
     int plane_width, depth_tiles, depth_per_warp, folds, slots;

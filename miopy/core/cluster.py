@@ -1,0 +1,128 @@
+"""How the blocks of a cluster share a recurrent matrix, see kernels/persistent/cluster_exchange.h.
+
+A cluster is the `parts` blocks of a grid (grid.py), which exchange what they multiply through their
+own shared memory; each takes sequences of its own. `best` finds the fastest way by an estimate, a
+pure function of its arguments.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from .config import RNNConfig
+from .grid import FOLDS, TILE_COLUMNS, TILE_ROWS, Grid, GridProducts
+
+DTYPES = ("float16", "bfloat16")
+SIZES = (2, 4, 8, 16)  # blocks of a cluster
+# Of kernels/persistent/cluster_exchange.h.
+SLOTS, MOST_ROW_TILES, PUSHED_UNITS = 2, 16, 8
+EXCHANGE_TILE_NBYTES, BARRIER_NBYTES = 512, 8
+
+# Cycles of one step, from published measurements of one H100; see `Cluster.cycles`.
+EXCHANGE_CYCLES = 800
+INGESTED_PER_CYCLE = 16  # bytes that others push into a block
+
+# As many tiles in registers as leave room for the cell, on every target.
+FORWARD = {  # by gates
+    1: (GridProducts(4, 16), GridProducts(8, 16)),
+    3: (GridProducts(3, 16), GridProducts(6, 16), GridProducts(9, 15)),
+    4: (GridProducts(4, 16), GridProducts(8, 16), GridProducts(12, 13)),
+}
+BACKWARD = GridProducts(1, 16), GridProducts(2, 16), GridProducts(3, 18)
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """A layer on clusters.
+
+    slices      the same as a grid, whose copies are the clusters and whose size is rounded up
+    at_a_time   clusters that the device runs, as far as can be told
+    """
+
+    slices: Grid
+    at_a_time: int
+
+    @property
+    def shared_nbytes(self) -> int:
+        """Of a block."""
+        tiles = self.slices.row_tiles * self.slices.depth_tiles
+        barriers = SLOTS * self.slices.row_tiles * BARRIER_NBYTES
+        exchanged = SLOTS * tiles * EXCHANGE_TILE_NBYTES
+        return self.slices.shared_nbytes + exchanged + barriers
+
+    @property
+    def cycles(self) -> float:
+        """An estimate of one step of all sequences."""
+        pushed = self.slices.ingested_nbytes / INGESTED_PER_CYCLE
+        turns = -(-self.slices.copies // self.at_a_time)
+        return turns * (EXCHANGE_CYCLES + self.slices.product_cycles + pushed)
+
+
+def at_a_time(multiprocessors: int, size: int) -> int:
+    """Clusters that a device runs: not across its groups of up to 18 multiprocessors each."""
+    return max(1, multiprocessors // (size + size // 8))
+
+
+@lru_cache(maxsize=1024)
+def best(
+    config: RNNConfig,
+    batch: int,
+    multiprocessors: int,
+    most_blocks: int,
+    shared_nbytes: int,
+    backward: bool,
+) -> Cluster | None:
+    """The fastest clusters by the estimate; None if none can hold the matrix.
+
+    batch           sequences in the first step
+    most_blocks     of a cluster
+    shared_nbytes   that a block may have
+    """
+    limits = multiprocessors, shared_nbytes
+    sizes = [size for size in SIZES if size <= min(most_blocks, multiprocessors)]
+    found = [_of_size(config, batch, size, *limits, backward) for size in sizes]
+    every = [each for each in found if each is not None]
+    return min(every, key=lambda each: (each.cycles, each.slices.blocks), default=None)
+
+
+def _of_size(
+    config: RNNConfig,
+    batch: int,
+    size: int,
+    multiprocessors: int,
+    shared_nbytes: int,
+    backward: bool,
+) -> Cluster | None:
+    """With the fewest columns in a block, and the most sequences that fit of those for one turn."""
+    hidden, gates = _pushed(config.hidden_size), config.num_gates
+    units, planes = _pushed(-(-hidden // size)), gates if backward else 1
+    columns = units * (1 if backward else gates)
+    most = at_a_time(multiprocessors, size)
+    wanted = -(-batch // most)
+    for products in BACKWARD if backward else FORWARD[gates]:
+        if columns > products.column_tiles * TILE_COLUMNS:
+            continue
+        for row_tiles in range(min(MOST_ROW_TILES, -(-wanted // TILE_ROWS)), 0, -1):
+            copies = -(-batch // min(wanted, row_tiles * TILE_ROWS))
+            rows = -(-batch // copies)
+            for folds in FOLDS:
+                slices = Grid(
+                    products=products,
+                    hidden_size=hidden,
+                    units=units,
+                    parts=size,
+                    copies=copies,
+                    rows=rows,
+                    planes=planes,
+                    folds=folds,
+                )
+                cluster = Cluster(slices, most)
+                if cluster.shared_nbytes <= shared_nbytes:
+                    return cluster
+    return None
+
+
+def _pushed(units: int) -> int:
+    """Units are pushed so many at a time."""
+    return -(-units // PUSHED_UNITS) * PUSHED_UNITS
