@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 from core_run import CoreRun
 from hostcuda.device import EmulatedDevice
@@ -20,12 +22,13 @@ from miopy.core.algorithm import (
     DeviceProperties,
     choose,
 )
-from miopy.core.config import RNNConfig
+from miopy.core.config import DTYPES, RNNConfig
 from miopy.core.plan import plan
 from miopy.errors import BadParam, NotSupported
 
-HOPPER = DeviceProperties(132, 227 << 10, ("float16", "bfloat16"))
-CLUSTERS = DeviceProperties(132, 227 << 10, ("float16", "bfloat16"), 16)
+HOPPER = DeviceProperties(132, 227 << 10, ("float16", "bfloat16", "float32"))
+ROUNDING = dataclasses.replace(HOPPER, allows_tf32=True)
+CLUSTERS = dataclasses.replace(HOPPER, cluster_blocks=16)
 TURING = DeviceProperties(40, 64 << 10, ("float16",))
 LSTM = RNNConfig("lstm", 64, 128, dtype="float16")
 
@@ -50,11 +53,16 @@ def algorithm(config: RNNConfig, steps: int = 50, batch: int = 16, device=HOPPER
         (RNNConfig("lstm", 64, 1024, dtype="bfloat16"), {"batch": 32}, GRID),
         (RNNConfig("lstm", 64, 1024, dtype="float16"), {"batch": 512}, STEPWISE),
         (RNNConfig("lstm", 64, 1024, dtype="float16"), {"steps": 7}, STEPWISE),
-        (RNNConfig("lstm", 64, 2112, dtype="float16"), {"batch": 1}, GRID),
-        (RNNConfig("lstm", 64, 2114, dtype="float16"), {"batch": 1}, STEPWISE),
-        (RNNConfig("gru", 64, 2560, dtype="float16"), {"batch": 1}, "mixed"),
+        (RNNConfig("lstm", 64, 2560, dtype="float16"), {"batch": 1}, GRID),
+        (RNNConfig("lstm", 64, 2562, dtype="float16"), {"batch": 1}, STEPWISE),
+        (RNNConfig("gru", 64, 2560, dtype="float16"), {"batch": 1}, GRID),
+        (RNNConfig("gru", 64, 2562, dtype="float16"), {"batch": 1}, "mixed"),
+        (RNNConfig("lstm", 64, 1584), {}, GRID),
         (RNNConfig("tanh", 64, 2560, dtype="bfloat16"), {}, GRID),
-        (RNNConfig("lstm", 64, 1024), {}, STEPWISE),
+        (RNNConfig("lstm", 64, 1024), {}, GRID),
+        (RNNConfig("lstm", 64, 1024), {"device": ROUNDING}, GRID),
+        (RNNConfig("lstm", 64, 1024), {"device": TURING}, STEPWISE),
+        (RNNConfig("lstm", 64, 1024), {"device": ROUNDING, "batch": 512}, STEPWISE),
         (RNNConfig("lstm", 64, 1024, dtype="bfloat16"), {"device": TURING}, STEPWISE),
         (LSTM, {"steps": 0}, STEPWISE),
         (RNNConfig("lstm", 64, 208, dtype="float16"), {}, PERSISTENT),
@@ -64,7 +72,7 @@ def algorithm(config: RNNConfig, steps: int = 50, batch: int = 16, device=HOPPER
         (RNNConfig("tanh", 64, 432, dtype="float16"), {}, PERSISTENT),
         (RNNConfig("relu", 64, 464, dtype="float16"), {}, GRID),
         (RNNConfig("lstm", 64, 128), {}, PERSISTENT),
-        (RNNConfig("lstm", 64, 160), {}, STEPWISE),
+        (RNNConfig("lstm", 64, 160), {}, GRID),
         (RNNConfig("lstm", 64, 128, dtype="float64"), {}, STEPWISE),
         (RNNConfig("lstm", 64, 128, projection_size=32), {}, STEPWISE),
         (RNNConfig("peephole_lstm", 64, 128), {}, STEPWISE),
@@ -139,11 +147,20 @@ def test_a_plan_explains_itself():
         "forward": "persistent: a block of 1 sequences takes 3344 bytes of shared memory",
         "backward": "persistent: a block of 1 sequences takes 3088 bytes of shared memory",
     }
-    large = plan(RNNConfig("lstm", 64, 1024), sequence.rows, training=True)
+    large = plan(RNNConfig("lstm", 64, 4096), sequence.rows, training=True)
     assert "may have 232448" in large.explain(HOPPER, sequence)["backward"]
     shared = plan(RNNConfig("lstm", 64, 1024, dtype="float16"), sequence.rows, training=True)
     blocks = "grid: 64 blocks of 16 units, 2 times for 8 sequences, share the recurrent matrix"
-    assert shared.explain(HOPPER, sequence) == {"forward": blocks, "backward": blocks}
+    assert shared.explain(HOPPER, sequence) == {
+        "forward": blocks,
+        "backward": f"{blocks.replace('64 blocks of 16', '52 blocks of 20')}, each column by 4",
+    }
+    exact, rounded = (
+        plan(RNNConfig("lstm", 64, 1024), sequence.rows, training=True).explain(device, sequence)
+        for device in (HOPPER, ROUNDING)
+    )
+    assert exact["forward"] == f"{blocks}; factors in two parts"
+    assert rounded["forward"] == f"{blocks}; factors rounded to TF32"
     wide = plan(RNNConfig("lstm", 64, 2048, dtype="float16"), sequence.rows, training=True)
     assert "; a grid would take about " in wide.explain(HOPPER, sequence)["backward"]
 
@@ -151,31 +168,42 @@ def test_a_plan_explains_itself():
 def test_a_grid_is_taken_where_asked_for_or_refused():
     assert algorithm(RNNConfig("lstm", 8, 8, dtype="float16"), asked=GRID) == GRID
     for config, reason in (
-        (RNNConfig("lstm", 8, 8), "no matrix instruction for float32"),
-        (RNNConfig("lstm", 8, 4096, dtype="float16"), "132 multiprocessors cannot hold"),
+        (RNNConfig("lstm", 8, 8, dtype="bfloat16"), "no matrix instruction for bfloat16"),
+        (RNNConfig("lstm", 8, 4096, dtype="float16"), "40 multiprocessors cannot hold"),
         (RNNConfig("logistic", 8, 8, dtype="float16"), "no persistent kernel for logistic"),
     ):
         with pytest.raises(NotSupported, match=f"cannot be grid: .*{reason}"):
-            choose(HOPPER, config, 9, 4, backward=False, asked=GRID)
+            choose(TURING, config, 9, 4, backward=False, asked=GRID)
 
 
+def test_exact_products_of_float32_take_longer_on_a_grid():
+    config = RNNConfig("lstm", 64, 1024)
+    exact, rounded = (grid.best(config, 16, 132, 227 << 10, False, each) for each in (True, False))
+    assert exact.products.split and not rounded.products.split
+    assert rounded.cycles < exact.cycles < 3 * rounded.cycles
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32"])
 @pytest.mark.parametrize("backward", [False, True])
 @pytest.mark.parametrize("cell", ["tanh", "gru", "lstm"])
-def test_every_grid_covers_the_layer_and_fits_the_device(cell, backward):
-    found = 0
+def test_every_grid_covers_the_layer_and_fits_the_device(cell, backward, dtype):
+    found, tile_depth = 0, 64 // DTYPES[dtype].itemsize
     for hidden_size in (1, 2, 7, 16, 37, 130, 512, 768, 1000, 1024, 1760, 2047, 2112, 2560, 4000):
         for batch in (1, 7, 8, 9, 64, 200, 1000):
-            config = RNNConfig(cell, 8, hidden_size, dtype="float16")
+            config = RNNConfig(cell, 8, hidden_size, dtype=dtype)
             made = grid.best(config, batch, 132, 227 << 10, backward)
             if made is None:
                 continue
             found += 1
-            columns = made.units * (1 if backward else config.num_gates)
+            shares = made.products.shares
+            units = made.units * shares
+            columns = units * (1 if backward else config.num_gates)
             assert made.units % 2 == 0 and columns <= 16 * made.products.column_tiles
-            assert made.parts * made.units >= hidden_size > (made.parts - 1) * made.units
+            assert made.parts * made.units >= hidden_size > made.parts * made.units - units
             assert made.copies * made.rows >= batch > (made.copies - 1) * made.rows
             assert made.blocks <= 132 and made.shared_nbytes <= 227 << 10
-            assert made.depth_tiles * 32 >= made.planes * hidden_size
+            assert made.depth_tiles * tile_depth >= made.planes * hidden_size
+            assert made.share_tiles * shares >= made.depth_tiles
     assert found > 50
 
 
@@ -198,7 +226,7 @@ def lstm(hidden_size: int) -> RNNConfig:
         (lstm(1024), {}, GRID),
         (RNNConfig("gru", 64, 384, dtype="bfloat16"), {}, CLUSTER),
         (RNNConfig("tanh", 64, 512, dtype="bfloat16"), {}, CLUSTER),
-        (RNNConfig("lstm", 64, 512), {}, STEPWISE),
+        (RNNConfig("lstm", 64, 512), {}, GRID),
     ],
 )
 def test_a_cluster_is_taken_where_it_is_faster(config, shape, expected):

@@ -147,6 +147,9 @@ def test_a_handle_that_needs_less_shared_memory_leaves_another_what_it_needs(mon
         Case("lstm", (40, 31, 30, 2), 33, 1999, dtype="float16"),
         Case("gru", tuple(range(50, 0, -1)), 16, 1024, 1, 2, dtype="float16"),
         Case("tanh", (30,) * 5, 16, 1761, dtype="float16"),
+        Case("lstm", (40, 31, 30, 2), 33, 1023, 1, 2),
+        Case("gru", tuple(range(50, 0, -1)), 16, 1280),
+        Case("gru", (30,) * 9, 16, 2560, dtype="float16"),
     ],
     ids=lambda case: f"{case.mode} {case.dtype} H{case.hidden_size}",
 )

@@ -20,6 +20,7 @@ from miopy.errors import DeviceError
 
 STEPS = (11,) * 4 + (9,) * 7 + (3,) * 17 + (1,) * 2  # more rows than a tile has; four rounds
 SIX = DeviceProperties(6, 227 << 10, grid.DTYPES)
+ROUNDING = dataclasses.replace(SIX, allows_tf32=True)
 OUTPUTS = ("y", "hy", "cy", "dx", "dhx", "dcx", "dw")
 
 
@@ -59,6 +60,7 @@ def assert_agree(ours: CoreRun, others: CoreRun, factor: float = 100) -> None:
         Case("tanh", (19, 4), 19, 19, layout=PADDED, skip_input=True, bias=False, dtype="float16"),
         Case("relu", (9, 8), 2, 40, null=("hx", "dhy", "dhx"), dtype="float16"),
         Case("lstm", (4,) * 19, 5, 8, null=("hx", "cx", "hy", "cy", "dhx", "dcx"), dtype="float16"),
+        Case("gru", (5, 5, 3), 6, 33, 2, 2),
     ],
     ids=lambda case: f"{case.mode} {case.layout} H{case.hidden_size}",
 )
@@ -74,7 +76,51 @@ def test_a_grid_gives_what_single_steps_give(monkeypatch, cell, dtype):
     ours.results()
     monkeypatch.setenv(VARIABLE, STEPWISE)
     others.results()
-    assert_agree(ours, others)
+    assert_agree(ours, others, factor=200 if dtype == "float32" else 100)
+
+
+def error(ours: CoreRun, exact: CoreRun) -> float:
+    """The root of the mean square of each output's difference, by the output's; the worst."""
+    squares = []
+    for name in OUTPUTS:
+        got, wanted = (values(run.arrays[name], run.config.dtype) for run in (ours, exact))
+        squares.append(np.mean((got - wanted) ** 2) / np.mean(wanted**2))
+    return float(np.sqrt(max(squares)))
+
+
+@pytest.mark.parametrize(("cell", "scale"), [("relu", 1e6), ("tanh", 1), ("gru", 1e-25)])
+def test_float32_is_exact_at_any_size_unless_rounding_is_allowed(monkeypatch, cell, scale):
+    """Of the gradients and, if the cell has no bounds, of its states."""
+    config = RNNConfig(cell, 5, 21, 1, CONCAT, idle_keeps_state=True, bias="none")
+    wide = dataclasses.replace(config, dtype="float64")
+    runs = core_run(config), core_run(wide), core_run(config, properties=ROUNDING)
+    for run, way in zip(runs, (GRID, STEPWISE, GRID), strict=True):
+        names = ("dy", "dhy", "dcy", *(("hx", "x") if cell == "relu" else ()))
+        for name in names:
+            run.arrays[name] *= scale
+        monkeypatch.setenv(VARIABLE, way)
+        run.results()
+    split, exact, rounded = runs
+    assert error(split, exact) < 3e-6
+    assert 1e-4 < error(rounded, exact) < 1e-2
+
+
+@pytest.mark.parametrize("cell", ["relu", "gru"])
+def test_what_is_not_finite_spreads_as_in_single_steps(monkeypatch, cell):
+    """Infinities of both signs and a NaN that rounding would make one, in states and the matrix."""
+    config = RNNConfig(cell, 3, 19, bias="none")
+    runs = core_run(config, (5, 5, 2)), core_run(config, (5, 5, 2))
+    odd = np.array([np.inf, -np.inf, 0], np.float32)
+    odd.view(np.uint32)[2] = 0x7F800001
+    for run, way in zip(runs, (GRID, STEPWISE), strict=True):
+        run.arrays["hx"][0, :3, 4] = run.arrays["dhy"][0, 1:4, 7] = odd
+        run.arrays["w"][-20] = np.inf
+        monkeypatch.setenv(VARIABLE, way)
+        run.results()
+    for name in OUTPUTS:
+        ours, others = (run.arrays[name] for run in runs)
+        np.testing.assert_allclose(ours, others, rtol=1e-4, atol=1e-5, err_msg=name)
+    assert np.isnan(runs[0].arrays["y"]).any()
 
 
 @pytest.mark.parametrize("first", [STEPWISE, GRID])
@@ -89,24 +135,61 @@ def test_each_reads_the_reserve_of_the_other(monkeypatch, first):
     assert_agree(run, alone)
 
 
+def allow_only(monkeypatch: pytest.MonkeyPatch, way: grid.GridProducts, backward: bool) -> None:
+    right = grid.products
+
+    def ways(gates: int, itemsize: int, of_backward: bool, split: bool = False) -> Any:
+        if of_backward != backward:
+            return right(gates, itemsize, of_backward, split)
+        return (dataclasses.replace(way, split=split),)
+
+    monkeypatch.setattr(grid, "products", ways)
+    clear_choices()
+
+
 @pytest.mark.parametrize("backward", [False, True])
 @pytest.mark.parametrize("cell", ["tanh", "lstm", "gru"])
 def test_tiles_in_shared_memory_and_sums_in_fewer_places(monkeypatch, cell, backward):
-    """With one tile of depth per warp in registers, and folded sums."""
+    """With one tile of depth per warp in registers and a part of the next one, and folded sums."""
     config = RNNConfig(cell, 3, 150 if cell == "tanh" else 70, dtype="float16", bias="none")
     ours, others = (core_run(config, (2, 1, 1), batch=2) for _ in range(2))
     monkeypatch.setattr(grid, "FOLDS", (4,))
-    only = (grid.GridProducts(4, 4),)
-    if backward:
-        monkeypatch.setattr(grid, "BACKWARD", only)
-    else:
-        monkeypatch.setattr(grid, "FORWARD", {config.num_gates: only})
-    clear_choices()
+    allow_only(monkeypatch, grid.GridProducts(4, 5), backward)
     ours.results()
     clear_choices()
     monkeypatch.setenv(VARIABLE, STEPWISE)
     others.results()
     assert_agree(ours, others)
+
+
+@pytest.mark.parametrize(
+    ("cell", "dtype", "shares", "hidden_size"),
+    [
+        ("lstm", "float16", 4, 83),  # a block has no unit of its own
+        ("gru", "float32", 2, 61),
+        ("tanh", "float16", 4, 95),  # a share has no depth
+        ("relu", "float32", 4, 49),
+    ],
+)
+def test_blocks_that_share_the_depth_add_up(monkeypatch, cell, dtype, shares, hidden_size):
+    config = RNNConfig(cell, 5, hidden_size, 1, CONCAT, dtype=dtype, idle_keeps_state=True)
+    few = DeviceProperties(8, 227 << 10, grid.DTYPES)
+    steps = STEPS[1::2]  # two rounds
+    ours, others = (core_run(config, steps, properties=few) for _ in range(2))
+    is_large = cell == "lstm"
+    allow_only(monkeypatch, grid.GridProducts(3, 2, shares=shares, large=is_large), True)
+    for run in (ours, others):
+        run.arrays["w"] *= np.array(0.3, run.arrays["w"].dtype)  # else there is chaos
+    ours.results()
+    monkeypatch.setenv(VARIABLE, STEPWISE)
+    others.results()
+    assert_agree(ours, others, factor=200 if dtype == "float32" else 100)
+    assert blocks_of(config, few, max(steps)) == 8
+
+
+def blocks_of(config: RNNConfig, properties: DeviceProperties, batch: int) -> int:
+    chosen = algorithm.choose(properties, config, 20, batch, backward=True, asked=GRID)
+    return chosen.grid.blocks
 
 
 def clear_choices() -> None:
@@ -181,7 +264,7 @@ def test_words_that_are_not_cleared_are_noticed(monkeypatch):
     """Each block clears those of the first one."""
     right, wrong = (core_run(RNNConfig("lstm", 3, 18, dtype="float16")) for _ in range(2))
     right.forward()
-    plant(monkeypatch, "in->first_unit + i % pairs * 2", "i % pairs * 2")
+    plant(monkeypatch, "in->first_unit + i % width * PACKED", "i % width * PACKED")
     wrong.forward()
     assert not np.array_equal(wrong.arrays["y"], right.arrays["y"])
 

@@ -46,8 +46,8 @@ FAULTS = {  # where, what is there, what it is replaced by
     "all blocks run forward in one direction": (FORWARD, "[blockIdx.y]", "[0]"),
     "all blocks run backward in one direction": (BACKWARD, "[blockIdx.y]", "[0]"),
 }
-# All passes on a grid or clusters, through several rounds of a grid's exchange; behind its name,
-# what to plant in the kernels.
+# All passes on a grid or clusters, through several rounds of a grid's exchange; in backward, the
+# blocks of a grid share the depth. Arguments: the algorithm, the dtype, and what to plant.
 ON_A_GRID = """
 import dataclasses, os, sys
 from core_run import CoreRun
@@ -61,15 +61,17 @@ right = cuda_source.grid
 
 def planted(*arguments):
     source = right(*arguments)
-    for old, new in zip(sys.argv[2::2], sys.argv[3::2]):
+    for old, new in zip(sys.argv[3::2], sys.argv[4::2]):
         assert old in source.text
         source = dataclasses.replace(source, text=source.text.replace(old, new))
     return source
 
 cuda_source.grid = planted
+way = grid.GridProducts(3, 2, shares=2, large=True)
+grid.BACKWARD = dict.fromkeys(grid.BACKWARD, (way,))
 os.environ["MIOPY_RNN_ALGO"] = sys.argv[1]
 device = EmulatedDevice(properties=DeviceProperties(3, 227 << 10, grid.DTYPES, 2))
-config = RNNConfig("lstm", 3, 13, dtype="float16")
+config = RNNConfig("lstm", 3, 13, dtype=sys.argv[2])
 CoreRun(cuda.CudaBackend(device), config, (9, 9, 2) + (1,) * 26).results()
 """
 GRID_FAULTS = {
@@ -78,7 +80,11 @@ GRID_FAULTS = {
         "        __syncthreads();",
         "store_slice_sums(&sum, sums + warp % slots * TILE_ROWS * SUMS_ROW, fold < m->folds - 1);",
     ),
-    "one place for the sums of all tiles": ("in->sums + count % 2", "in->sums + 0 * count"),
+    "no barrier before the only sums": (
+        "__syncthreads(); /* what is there has been read */",
+        ";",
+    ),
+    "one place for the sums of all tiles": ("in->sums + count % PLACES", "in->sums + 0 * count"),
 }
 
 
@@ -112,16 +118,24 @@ def test_reading_ahead_of_what_is_there_is_reported():
     assert "AddressSanitizer" in done.stderr
 
 
-@pytest.mark.parametrize("algorithm", ["grid", "cluster"])
-@pytest.mark.parametrize("sanitizer", ["address", "thread"])
-def test_nothing_is_reported_on_a_grid(sanitizer, algorithm):
-    done = run(sanitizer, "-c", ON_A_GRID, algorithm)
+@pytest.mark.parametrize(
+    ("sanitizer", "algorithm", "dtype"),
+    [
+        ("address", "grid", "float16"),
+        ("address", "grid", "float32"),
+        ("thread", "grid", "float32"),
+        ("address", "cluster", "float16"),
+        ("thread", "cluster", "float16"),
+    ],
+)
+def test_nothing_is_reported_on_a_grid(sanitizer, algorithm, dtype):
+    done = run(sanitizer, "-c", ON_A_GRID, algorithm, dtype)
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
 
 
 @pytest.mark.parametrize("fault", GRID_FAULTS)
 def test_a_fault_in_the_kernels_of_a_grid_is_a_race(fault):
-    done = run("thread", "-c", ON_A_GRID, "grid", *GRID_FAULTS[fault])
+    done = run("thread", "-c", ON_A_GRID, "grid", "float16", *GRID_FAULTS[fault])
     assert done.returncode == REPORTED, done.stderr
     assert "data race" in done.stderr
 

@@ -47,6 +47,7 @@ ROOT = Path(__file__).resolve().parent.parent
 JSON = ROOT / "benchmarks/kernels.json"
 MARKDOWN = ROOT / "benchmarks/kernels.md"
 TARGETS = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120")
+LARGE = ("sm_90", "sm_100")  # with grid.LARGE_NBYTES of shared memory for a block
 
 # Kernel to target to usage, for each source.
 Report = dict[str, dict[str, dict[str, nvrtc.Usage]]]
@@ -83,11 +84,14 @@ def persistent() -> dict[Source, list[str]]:
         for target in TARGETS:
             products = products_of(DeviceProperties(1, 0, instruction_of(target)), dtype)
             found.setdefault(cuda_source.persistent(cell, dtype, products), []).append(target)
-    for cell, dtype in itertools.product(PERSISTENT_CELLS, grid.DTYPES):
+    for cell, dtype, backward in itertools.product(PERSISTENT_CELLS, grid.DTYPES, (False, True)):
         targets = [target for target in TARGETS if dtype in instruction_of(target)]
-        forward = [(each, False) for each in grid.FORWARD[len(CELLS[cell].gates)]]
-        for products, backward in (*forward, *((each, True) for each in grid.BACKWARD)):
-            found[cuda_source.grid(cell, dtype, products, backward)] = targets
+        large = [target for target in targets if target in LARGE]
+        for split in (False, True) if dtype == "float32" else (False,):
+            gates, itemsize = len(CELLS[cell].gates), DTYPES[dtype].itemsize
+            for products in grid.products(gates, itemsize, backward, split):
+                source = cuda_source.grid(cell, dtype, products, backward)
+                found[source] = large if products.large else targets
     return found | on_clusters()
 
 

@@ -30,7 +30,8 @@ SHARED_MEMORY_ON_REQUEST = 97  # cudaDevAttrMaxSharedMemoryPerBlockOptin
 NON_PORTABLE_CLUSTERS = 14  # CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED
 PORTABLE_CLUSTER_BLOCKS = 8
 MOST_CLUSTER_BLOCKS = {9: 16, 10: 16}  # by major compute capability; later ones have portable ones
-MATRIX_INSTRUCTION = {"float16": 75, "bfloat16": 80}  # from which compute capability, times 10
+# From which compute capability, times 10; float32 as TF32.
+MATRIX_INSTRUCTION = {"float16": 75, "bfloat16": 80, "float32": 80}
 NO_REDUCED_PRECISION_SUMS = 16  # CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION
 
 
@@ -86,7 +87,8 @@ class _Blas:
         self.algorithm = 160 if is_hip else -1
         self.types = (0, 2, 14, 1)  # R_32F, R_16F, R_16BF, R_64F of both
         single, tf32, double = (2, 6, 7) if is_hip else (68, 77, 70)
-        self.computes = (tf32 if allows_tf32() else single, single, single, double)
+        self.allows_tf32 = allows_tf32()
+        self.computes = (tf32 if self.allows_tf32 else single, single, single, double)
 
     def handle(self) -> ctypes.c_void_p:
         created = ctypes.c_void_p()
@@ -188,12 +190,12 @@ def _stream(address: int) -> Any:
     return cupy.cuda.ExternalStream(address) if address else cupy.cuda.Stream.null
 
 
-def _properties(device: int, is_hip: bool) -> DeviceProperties:
+def _properties(device: int, blas: _Blas) -> DeviceProperties:
     import cupy
 
     found = cupy.cuda.Device(device)
     shared_nbytes, capability = found.attributes["MaxSharedMemoryPerBlock"], 0
-    if not is_hip:
+    if not blas.is_hip:
         shared_nbytes = cupy.cuda.runtime.deviceGetAttribute(SHARED_MEMORY_ON_REQUEST, device)
         capability = int(found.compute_capability)
     return DeviceProperties(
@@ -201,6 +203,7 @@ def _properties(device: int, is_hip: bool) -> DeviceProperties:
         shared_nbytes=shared_nbytes,
         matrix_instruction=matrix_instruction(capability),
         cluster_blocks=cluster_blocks(capability) if _libraries()[0][2] else 0,
+        allows_tf32=blas.allows_tf32,
     )
 
 
@@ -248,7 +251,7 @@ class CupyDevice:
         self.has_graphs = not self._blas.is_hip  # CuPy's are for CUDA alone
         with self:
             multiprocessors = cupy.cuda.Device(self._id).attributes["MultiProcessorCount"]
-            self.properties = _properties(self._id, self._blas.is_hip)
+            self.properties = _properties(self._id, self._blas)
             self._handle = self._blas.handle()
             self._workspace = cupy.cuda.alloc(0 if self._blas.is_hip else WORKSPACE_NBYTES)
             self._capturing = cupy.cuda.Stream(non_blocking=True)

@@ -95,8 +95,13 @@ def grid(
         "COLUMN_TILES": products.column_tiles,
         "RESIDENT": products.resident,
         "CLUSTER": int(cluster),
+        "SPLIT": int(products.split),
+        "SHARES": products.shares,
+        "PLACES": 1 if products.large else 2,
     }
-    return _source(f"{kind}_{name}_{cell}_{dtype}_{products.column_tiles}", files, defines, dtype)
+    shares = f"_of_{products.shares}" if products.shares > 1 else ""
+    way = f"{products.column_tiles}{shares}{'_split' * products.split}"
+    return _source(f"{kind}_{name}_{cell}_{dtype}_{way}", files, defines, dtype)
 
 
 def definitions(cell: str) -> dict[str, object]:

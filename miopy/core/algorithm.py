@@ -37,7 +37,8 @@ PERSISTENT_DTYPES = ("float32", "float16", "bfloat16")
 LEAST_STEPS = 4  # fewer do not repay reading the matrix into every block
 LEAST_STEPS_OF_GRID = 8
 # An estimate of a step by itself, in cycles: launches, and the product on all multiprocessors.
-STEP_CYCLES, STEP_OPERATIONS_PER_CYCLE = 8000, 2000
+STEP_CYCLES = 8000
+STEP_OPERATIONS_PER_CYCLE, OF_TF32, OF_FLOAT32 = 2000, 1000, 200
 
 # Of a block's matrix, see kernels/persistent/matrix.h.
 TILE_COLUMNS, TILE_DEPTH_NBYTES = 32, 32
@@ -52,12 +53,14 @@ class DeviceProperties:
     shared_nbytes        shared memory that a block may have
     matrix_instruction   dtypes for which it has the instruction of kernels/persistent/block.h
     cluster_blocks       that a cluster may have; 0: it knows no clusters
+    allows_tf32          whether factors of float32 may be rounded to TF32
     """
 
     multiprocessors: int
     shared_nbytes: int
     matrix_instruction: tuple[str, ...] = ()
     cluster_blocks: int = 0
+    allows_tf32: bool = False
 
 
 @dataclass(frozen=True)
@@ -147,7 +150,9 @@ def asked() -> str:
 
 
 def products_of(device: DeviceProperties, dtype: str) -> Products:
-    return BY_INSTRUCTION if dtype in device.matrix_instruction else BY_NUMBER[dtype]
+    """A block by itself multiplies float32 number by number."""
+    by_instruction = dtype in device.matrix_instruction and dtype != "float32"
+    return BY_INSTRUCTION if by_instruction else BY_NUMBER[dtype]
 
 
 @lru_cache(maxsize=1024)
@@ -234,7 +239,10 @@ def _shared_if_faster(
     if steps < LEAST_STEPS_OF_GRID:
         return Choice(STEPWISE, f"for a grid, there are fewer than {LEAST_STEPS_OF_GRID} steps")
     operations = 2 * batch * config.num_gates * config.hidden_size**2
-    alone = STEP_CYCLES + operations / (STEP_OPERATIONS_PER_CYCLE * device.multiprocessors)
+    per_cycle = STEP_OPERATIONS_PER_CYCLE
+    if config.dtype == "float32":
+        per_cycle = OF_TF32 if device.allows_tf32 else OF_FLOAT32
+    alone = STEP_CYCLES + operations / (per_cycle * device.multiprocessors)
     if found.cycles < alone:
         return found
     times = f"{found.cycles / alone:.1f} times as long"
@@ -260,12 +268,23 @@ def _grid(device: DeviceProperties, config: RNNConfig, batch: int, backward: boo
         return Choice(STEPWISE, reason)
     if config.dtype not in grid.DTYPES or config.dtype not in device.matrix_instruction:
         return Choice(STEPWISE, f"this device has no matrix instruction for {config.dtype}")
-    found = grid.best(config, batch, device.multiprocessors, device.shared_nbytes, backward)
+    split = config.dtype == "float32" and not device.allows_tf32
+    resources = device.multiprocessors, device.shared_nbytes
+    found = grid.best(config, batch, *resources, backward, split)
     if found is None:
         held = f"{device.multiprocessors} multiprocessors cannot hold the recurrent matrix"
         return Choice(STEPWISE, held)
-    reason = f"{found.parts} blocks of {found.units} units, {found.copies} times for {found.rows}"
-    return Choice(GRID, f"{reason} sequences, share the recurrent matrix", grid=found)
+    return Choice(GRID, _shared(found, config.dtype, split), grid=found)
+
+
+def _shared(found: Grid, dtype: str, split: bool) -> str:
+    """What a grid does, in words."""
+    blocks = f"{found.parts} blocks of {found.units} units, {found.copies} times"
+    shares = found.products.shares
+    columns = f", each column by {shares}" if shares > 1 else ""
+    factors = ("rounded to TF32", "in two parts")[split]
+    of_float = f"; factors {factors}" if dtype == "float32" else ""
+    return f"{blocks} for {found.rows} sequences, share the recurrent matrix{columns}{of_float}"
 
 
 def _cluster(device: DeviceProperties, config: RNNConfig, batch: int, backward: bool) -> Choice:

@@ -109,6 +109,7 @@ def _of_size(
             for folds in FOLDS:
                 slices = Grid(
                     products=products,
+                    itemsize=config.itemsize,
                     hidden_size=hidden,
                     units=units,
                     parts=size,

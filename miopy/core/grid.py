@@ -7,22 +7,25 @@ of its own. `best` finds the fastest such grid by an estimate, a pure function o
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from .blocks import TILE_NBYTES, WARPS
 from .config import RNNConfig
 
-DTYPES = ("float16", "bfloat16")
-TILE_ROWS, TILE_DEPTH, TILE_COLUMNS = 8, 32, 16
+DTYPES = ("float16", "bfloat16", "float32")
+TILE_ROWS, TILE_DEPTH_NBYTES, TILE_COLUMNS = 8, 64, 16
 TILE_SUMS = 4  # between rows of sums, beyond the columns
+LARGE_NBYTES = 227 << 10
 SLOTS = 24  # of kernels/persistent/exchange.h
 FOLDS = (1, 2, 4, 8)
 
 # Cycles of one step, from published measurements of one H100; see `Grid.cycles`.
 EXCHANGE_CYCLES = 1250
+SHARE_CYCLES = 850  # of exchanging sums
 ROW_TILE_CYCLES = 200
-OPERATIONS_PER_CYCLE = 2560  # of a multiprocessor, by the matrix instruction
+OPERATIONS_PER_CYCLE = 2560  # of a multiprocessor, by the matrix instruction on 16 bits
+PRODUCTS_OF_PARTS = 3
 INGESTED_PER_CYCLE = 23  # bytes, when all multiprocessors read
 SHARED_PER_CYCLE = 128  # bytes
 
@@ -33,25 +36,50 @@ class GridProducts:
 
     column_tiles   of its slice of the matrix
     resident       tiles that each warp keeps in registers
+    split          whether factors of float32 are taken in two parts, not rounded to TF32
+    shares         blocks with the same columns, each of which has a share of the depth
+    large          whether it is for devices with LARGE_NBYTES of shared memory for a block, all of
+                   which is the matrix's but for one place for sums instead of two
     """
 
     column_tiles: int
     resident: int
+    split: bool = False
+    shares: int = 1
+    large: bool = False
 
 
-# As many tiles in registers as leave room for the cell, on every target.
-FORWARD = {  # by gates
-    1: (GridProducts(2, 16), GridProducts(4, 12)),
-    3: (GridProducts(2, 16), GridProducts(4, 16)),
-    4: (GridProducts(2, 16), GridProducts(4, 16)),
+# As many tiles in registers as leave room for the cell, on every target; by gates and itemsize.
+FORWARD = {
+    (1, 2): (GridProducts(2, 16), GridProducts(4, 12)),
+    (3, 2): (GridProducts(2, 16), GridProducts(4, 16)),
+    (4, 2): (GridProducts(2, 16), GridProducts(4, 16), GridProducts(5, 22, large=True)),
+    (1, 4): (GridProducts(2, 16), GridProducts(4, 12)),
+    (3, 4): (GridProducts(2, 16), GridProducts(3, 16), GridProducts(4, 16)),
+    (4, 4): (GridProducts(2, 16), GridProducts(3, 16), GridProducts(4, 16)),
 }
-BACKWARD = GridProducts(1, 16), GridProducts(2, 16)
+ALONE = GridProducts(1, 16), GridProducts(2, 16)
+SHARED = (*ALONE, GridProducts(3, 15, shares=4))
+BACKWARD = {
+    (1, 2): SHARED,
+    (3, 2): (*SHARED, GridProducts(5, 18, shares=4, large=True)),
+    (4, 2): (*SHARED, GridProducts(5, 22, shares=4, large=True)),
+} | dict.fromkeys(((1, 4), (3, 4), (4, 4)), (*ALONE, GridProducts(3, 14, shares=4)))
+
+
+def products(
+    gates: int, itemsize: int, backward: bool, split: bool = False
+) -> tuple[GridProducts, ...]:
+    """The ways to multiply that there are kernels for."""
+    ways = (BACKWARD if backward else FORWARD)[gates, itemsize]
+    return tuple(replace(way, split=split) for way in ways)
 
 
 @dataclass(frozen=True)
 class Grid:
     """A layer on a grid of `copies` times `parts` blocks.
 
+    itemsize         bytes of a number of the matrix
     units            of a block, an even number
     rows             sequences of a copy, at most
     planes           of the exchanged inputs: one, or a gradient for each gate
@@ -61,6 +89,7 @@ class Grid:
     """
 
     products: GridProducts
+    itemsize: int
     hidden_size: int
     units: int
     parts: int
@@ -78,26 +107,39 @@ class Grid:
         return -(-self.rows // TILE_ROWS)
 
     @property
+    def tile_depth(self) -> int:
+        return TILE_DEPTH_NBYTES // self.itemsize
+
+    @property
     def plane_width(self) -> int:
-        return self.hidden_size + self.hidden_size % 2
+        """The hidden size, rounded up to words."""
+        in_a_word = 4 // self.itemsize
+        return -(-self.hidden_size // in_a_word) * in_a_word
 
     @property
     def depth_tiles(self) -> int:
-        return -(-self.planes * self.plane_width // TILE_DEPTH)
+        return -(-self.planes * self.plane_width // self.tile_depth)
+
+    @property
+    def share_tiles(self) -> int:
+        """Of the depth, of one block."""
+        return -(-self.depth_tiles // self.products.shares)
 
     @property
     def depth_per_warp(self) -> int:
-        return -(-self.depth_tiles // WARPS)
+        return -(-self.share_tiles // WARPS)
 
     @property
     def shared_tiles(self) -> int:
         """Of a warp, in shared memory."""
-        return max(0, self.depth_per_warp * self.products.column_tiles - self.products.resident)
+        tiles = self.depth_per_warp * self.products.column_tiles
+        return max(0, tiles - self.products.resident)
 
     @property
     def shared_nbytes(self) -> int:
         row = (self.products.column_tiles * TILE_COLUMNS + TILE_SUMS) * 4
-        sums = 2 * WARPS // self.folds * TILE_ROWS * row
+        places = 1 if self.products.large else 2
+        sums = places * WARPS // self.folds * TILE_ROWS * row
         return WARPS * self.shared_tiles * TILE_NBYTES + sums
 
     @property
@@ -106,21 +148,30 @@ class Grid:
 
     def exchange_nbytes(self, steps: int) -> int:
         """Of the words that blocks exchange in so many steps."""
-        tiles = self.copies * self.row_tiles * self.depth_tiles
-        return min(SLOTS, steps + 1) * tiles * TILE_ROWS * TILE_DEPTH * 2
+        row = self.depth_tiles * TILE_DEPTH_NBYTES + self.sums_nbytes
+        return min(SLOTS, steps + 1) * self.copies * self.row_tiles * TILE_ROWS * row
+
+    @property
+    def sums_nbytes(self) -> int:
+        """Of a row, that the blocks exchange which share the depth."""
+        return self.parts * self.units * 16 if self.products.shares > 1 else 0
 
     @property
     def ingested_nbytes(self) -> int:
         """That a block reads of others in one step."""
-        return self.rows * self.depth_tiles * TILE_DEPTH * 2
+        inputs = self.share_tiles * TILE_DEPTH_NBYTES
+        return self.rows * (inputs + self.sums_nbytes // self.parts)
 
     @property
     def product_cycles(self) -> float:
         """An estimate of the products of one step."""
-        tiles = self.products.column_tiles * self.depth_tiles
-        operations = tiles * TILE_COLUMNS * TILE_DEPTH * TILE_ROWS * 2
+        tiles = self.products.column_tiles * self.share_tiles
+        operations = tiles * TILE_COLUMNS * self.tile_depth * TILE_ROWS * 2
         read = WARPS * self.shared_tiles * TILE_NBYTES
-        of_tile = operations / OPERATIONS_PER_CYCLE + read / SHARED_PER_CYCLE
+        slower = self.itemsize / 2 * (PRODUCTS_OF_PARTS if self.products.split else 1)
+        shared = SHARE_CYCLES if self.products.shares > 1 else 0
+        multiplied = operations * slower / OPERATIONS_PER_CYCLE
+        of_tile = multiplied + read / SHARED_PER_CYCLE + shared
         return self.row_tiles * of_tile + (self.row_tiles - 1) * ROW_TILE_CYCLES
 
     @property
@@ -131,35 +182,50 @@ class Grid:
 
 @lru_cache(maxsize=1024)
 def best(
-    config: RNNConfig, batch: int, multiprocessors: int, shared_nbytes: int, backward: bool
+    config: RNNConfig,
+    batch: int,
+    multiprocessors: int,
+    shared_nbytes: int,
+    backward: bool,
+    split: bool = False,
 ) -> Grid | None:
     """The fastest grid by the estimate; None if no multiprocessors can hold the matrix.
 
     batch           sequences in the first step
     shared_nbytes   that a block may have
+    split           as in `GridProducts`
     """
-    found = _grids(config, batch, multiprocessors, shared_nbytes, backward)
+    ways = products(config.num_gates, config.itemsize, backward, split)
+    found = _grids(config, batch, multiprocessors, shared_nbytes, backward, ways)
     return min(found, key=lambda grid: (grid.cycles, grid.blocks), default=None)
 
 
 def _grids(
-    config: RNNConfig, batch: int, multiprocessors: int, shared_nbytes: int, backward: bool
+    config: RNNConfig,
+    batch: int,
+    multiprocessors: int,
+    shared_nbytes: int,
+    backward: bool,
+    ways: tuple[GridProducts, ...],
 ) -> Iterator[Grid]:
     hidden, gates = config.hidden_size, config.num_gates
-    for products in BACKWARD if backward else FORWARD[gates]:
-        most_units = products.column_tiles * TILE_COLUMNS // (1 if backward else gates) // 2 * 2
-        parts = -(-hidden // most_units)
+    for way in ways:
+        if way.large and shared_nbytes < LARGE_NBYTES:
+            continue
+        columns = way.column_tiles * TILE_COLUMNS // (1 if backward else gates)
+        groups = -(-hidden // (columns // way.shares // 2 * 2 * way.shares))
+        units = -(-hidden // (groups * way.shares))
+        units += units % 2
+        parts = -(-hidden // (units * way.shares)) * way.shares
         if parts > multiprocessors:
             continue
-        units = -(-hidden // parts)
-        units += units % 2
-        parts = -(-hidden // units)
         copies = min(multiprocessors // parts, -(-batch // TILE_ROWS))
         rows = -(-batch // copies)
         copies = -(-batch // rows)
         planes = gates if backward else 1
         for folds in FOLDS:
-            grid = Grid(products, hidden, units, parts, copies, rows, planes, folds)
+            sizes = units, parts, copies, rows, planes, folds
+            grid = Grid(way, config.itemsize, hidden, *sizes)
             if grid.shared_nbytes <= shared_nbytes:
                 yield grid
                 break

@@ -180,26 +180,36 @@ inline void push_words(unsigned int *to, const unsigned int *words, unsigned lon
 
 namespace hostcuda
 {
-inline float number_of_f16(unsigned int bits)
+/* What a word of a matrix holds: two numbers, or one. */
+inline float number_of_f16(unsigned int word, int which)
 {
-    const unsigned short half = bits;
+    const unsigned short half = word >> 16 * which;
     _Float16 value;
     __builtin_memcpy(&value, &half, 2);
     return value;
 }
 
-inline float number_of_bf16(unsigned int bits)
+inline float number_of_bits(unsigned int bits)
 {
-    bits <<= 16;
     float value;
     __builtin_memcpy(&value, &bits, 4);
     return value;
 }
 
-/* mma.sync.m16n8k16 of 16-bit numbers, as PTX deals its matrices out to the lanes of a warp: each
- * lane brings two words of a's rows lane / 4 and 8 more, and of b's column lane / 4. */
+inline float number_of_bf16(unsigned int word, int which)
+{
+    return number_of_bits(which ? word & 0xffff0000 : word << 16);
+}
+
+/* Of a float, the instruction takes the upper 19 bits. */
+inline float number_of_tf32(unsigned int word, int) { return number_of_bits(word & 0xffffe000); }
+
+/* mma.sync.m16n8k16 of 16-bit numbers or m16n8k8 of TF32, as PTX deals their matrices out to the
+ * lanes of a warp: each lane brings two words of a's rows lane / 4 and 8 more, and of b's column
+ * lane / 4. */
 inline void multiply_matrices(float *c, const unsigned int *a, unsigned int b_low,
-                              unsigned int b_high, float (*number)(unsigned int), Place place)
+                              unsigned int b_high, int in_a_word,
+                              float (*number)(unsigned int, int), Place place)
 {
     const unsigned int lane = current->lane;
     const unsigned int own[] = {a[0], a[1], a[2], a[3], b_low, b_high};
@@ -214,18 +224,30 @@ inline void multiply_matrices(float *c, const unsigned int *a, unsigned int b_lo
     }
     for (int i = 0; i < 4; i++) {
         const int row = lane / 4 + i / 2 * 8, column = lane % 4 * 2 + i % 2;
-        for (int k = 0; k < 16; k++) {
-            const int from = k % 8 / 2, half = k % 2 * 16;
-            const unsigned int left = all[row / 8 + k / 8 * 2][row % 8 * 4 + from] >> half;
-            const unsigned int right = all[4 + k / 8][column * 4 + from] >> half;
-            c[i] += number(left & 0xffff) * number(right & 0xffff);
+        for (int word = 0; word < 8; word++) {
+            const unsigned int left = all[row / 8 + word / 4 * 2][row % 8 * 4 + word % 4];
+            const unsigned int right = all[4 + word / 4][column * 4 + word % 4];
+            for (int which = 0; which < in_a_word; which++)
+                c[i] += number(left, which) * number(right, which);
         }
     }
 }
 } // namespace hostcuda
 
 /* For kernels that know the type of storage, as a number of target.h. */
-#define multiply_matrices(c, a, b_low, b_high)                                                    \
-    hostcuda::multiply_matrices(                                                                  \
-        c, a, b_low, b_high, STORAGE == F16 ? hostcuda::number_of_f16 : hostcuda::number_of_bf16, \
-        "multiply_matrices")
+#define multiply_matrices(c, a, b_low, b_high)                               \
+    hostcuda::multiply_matrices(c, a, b_low, b_high, STORAGE == F32 ? 1 : 2, \
+                                STORAGE == F32   ? hostcuda::number_of_tf32  \
+                                : STORAGE == F16 ? hostcuda::number_of_f16   \
+                                                 : hostcuda::number_of_bf16, \
+                                "multiply_matrices")
+
+/* cvt.rna.tf32.f32. */
+inline unsigned int tf32_of_f32(float value)
+{
+    unsigned int bits;
+    __builtin_memcpy(&bits, &value, 4);
+    if (value != value)
+        return 0x7fffffff;
+    return (bits & 0x7f800000) == 0x7f800000 ? bits : (bits + 0x1000) & 0xffffe000;
+}

@@ -1,8 +1,8 @@
 /* exchange.h: how the blocks of a launch, all of them running at a time, hand each other the inputs
  * of the next step.
  *
- * There are SLOTS arrays of inputs (inputs.h); step s reads slot s % SLOTS. A word is UNWRITTEN, a
- * pair of NaN that `publish` never stores, until the one block that owns it publishes it: each word
+ * There are SLOTS arrays of inputs (inputs.h); step s reads slot s % SLOTS. A word is UNWRITTEN,
+ * NaN that `publish` never stores, until the one block that owns it publishes it: each word
  * proves its own arrival, so polls need no order between words and are relaxed, as is the store.
  * What is read is either UNWRITTEN or the word of this step, for the slots are cleared in between,
  * in rounds of ROUND steps on three thirds of the slots. In round r, blocks arrive, once they have
@@ -21,7 +21,7 @@
 #define ROUND 8
 #define SLOTS (3 * ROUND)
 #define UNWRITTEN 0xffffffffu
-#define AHEAD 4 /* tiles of inputs that a warp has asked for */
+#define AHEAD (COLUMN_TILES > 4 ? 2 : 4) /* tiles of inputs that a warp has asked for */
 
 #ifdef __CUDA_ARCH__
 /* Four words, each by itself. */
@@ -59,7 +59,7 @@ typedef struct {
 INLINE void begin_exchange(const exchange *) { __syncthreads(); }
 INLINE void end_exchange(const exchange *) {}
 
-/* The word of a row and of k and k + 1, for an even k. */
+/* The word of a row and of PACKED k, the first of which this is. */
 INLINE uint32_t *exchange_word(const exchange *x, uint32_t step, int row, int k)
 {
     return x->words + step % SLOTS * x->slot_words + input_word(row, k, x->depth_tiles);

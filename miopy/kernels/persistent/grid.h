@@ -5,12 +5,13 @@
  * (cluster_exchange.h), and copies need not run at a time.
  *
  * Here is what forward and backward share. The compiling side defines UNIT_PLANES, how many planes
- * of columns a block has at most of each unit. */
+ * of columns a block has at most of each unit. Where blocks share the depth, that is one. */
 #include "rows.h"
 #include "slice.h"
 
 /* Units that a block has at most, and elements (row of a tile, unit) of a thread. */
-#define MOST_UNITS (COLUMN_TILES * COLUMNS / UNIT_PLANES)
+#define MOST_UNITS (COLUMN_TILES * COLUMNS / UNIT_PLANES / SHARES)
+#define SUM_WORDS 4 /* of a unit, the sum of each share */
 #define ELEMENTS ((TILE_ROWS * MOST_UNITS + THREADS - 1) / THREADS)
 
 /* Put a matrix in the order in which blocks load it. */
@@ -20,15 +21,28 @@ KERNEL FN(gather_slices)(matrix_slices m)
         ((words *)m.fragments)[i] = gather_slice_words(&m, i);
 }
 
-/* Prepare a launch's exchange: nothing is written but what nobody owns, the depth behind the
- * matrix, which is zero. */
+/* Words of a copy in a slot: those of the inputs, and of all. */
+INLINE int64_t input_words(const block_exchange *g, const matrix_slices *m)
+{
+    return (int64_t)g->row_tiles * m->depth_tiles * EXCHANGE_TILE;
+}
+
+INLINE int64_t copy_words(const block_exchange *g, const matrix_slices *m)
+{
+    const int64_t sums = (int64_t)g->row_tiles * TILE_ROWS * m->parts * m->units * SUM_WORDS;
+    return input_words(g, m) + (SHARES > 1 ? sums : 0);
+}
+
+/* Prepare a launch's exchange: nothing is written but what nobody owns, the depth behind the matrix
+ * and sums of shares that there are not, which are zero. */
 KERNEL FN(clear_exchange)(matrix_slices m, block_exchange g)
 {
-    const int64_t tiles = (int64_t)g.slots * g.copies * g.row_tiles * m.depth_tiles;
-    EACH(i, tiles * EXCHANGE_TILE) {
-        const int64_t depth_tile = i / EXCHANGE_TILE % m.depth_tiles;
-        const int64_t k = depth_tile * DEPTH + i % (DEPTH / 2) * 2;
-        ((uint32_t *)g.words)[i] = k < m.k_planes * m.k_width ? UNWRITTEN : 0;
+    EACH(i, g.slots * g.copies * copy_words(&g, &m)) {
+        const int64_t at = i % copy_words(&g, &m), depth_tile = at / EXCHANGE_TILE % m.depth_tiles;
+        const int64_t k = depth_tile * DEPTH + at * PACKED % DEPTH;
+        const int is_owned =
+            at < input_words(&g, &m) ? k < m.k_planes * m.k_width : at % SUM_WORDS < SHARES;
+        ((uint32_t *)g.words)[i] = is_owned ? UNWRITTEN : 0;
     }
     EACH(i, g.copies)
         ((uint32_t *)g.arrivals)[i] = 0;
@@ -39,7 +53,7 @@ typedef struct {
     int part, first_unit, units; /* the units that there are */
     int64_t first;               /* of its sequences */
     words *fragments;
-    real *sums; /* two of (WARPS / folds, TILE_ROWS, SUMS_ROW), used in turn */
+    real *sums; /* PLACES of (WARPS / folds, TILE_ROWS, SUMS_ROW), used in turn */
 } grid_block;
 
 INLINE grid_block grid_block_of(unsigned char *memory, const block_steps *p, const matrix_slices *m)
@@ -48,7 +62,7 @@ INLINE grid_block grid_block_of(unsigned char *memory, const block_steps *p, con
     in.part = (int)blockIdx.x % m->parts;
     in.first_unit = in.part * m->units;
     in.units = m->hidden_size - in.first_unit;
-    in.units = in.units < m->units ? in.units : m->units;
+    in.units = in.units < 0 ? 0 : in.units < m->units ? in.units : m->units;
     in.first = (int64_t)(blockIdx.x / m->parts) * p->capacity;
     in.fragments = (words *)memory;
     in.sums = (real *)(in.fragments + WARPS * shared_tiles(m) * 2 * LANES);
@@ -57,7 +71,7 @@ INLINE grid_block grid_block_of(unsigned char *memory, const block_steps *p, con
 
 INLINE real *sums_of_tile(const grid_block *in, const matrix_slices *m, uint32_t count)
 {
-    return in->sums + count % 2 * (WARPS / m->folds) * TILE_ROWS * SUMS_ROW;
+    return in->sums + count % PLACES * (WARPS / m->folds) * TILE_ROWS * SUMS_ROW;
 }
 
 /* A thread's element of a tile: threads of even lanes have even units, and the next one the same
@@ -67,15 +81,11 @@ typedef struct {
     int is_there;
 } grid_element;
 
-INLINE void place_elements(grid_element *to, const grid_block *in, const matrix_slices *m)
+INLINE grid_element element_of(const grid_block *in, const matrix_slices *m, int i)
 {
-#pragma unroll
-    for (int i = 0; i < ELEMENTS; i++) {
-        const int e = threadIdx.x + i * THREADS;
-        to[i].row = e / m->units;
-        to[i].unit = e % m->units;
-        to[i].is_there = to[i].row < TILE_ROWS && to[i].unit < in->units;
-    }
+    const int e = anew(threadIdx.x) + i * THREADS, row = e / m->units, unit = e % m->units;
+    const grid_element of = {row, unit, row < TILE_ROWS && unit < in->units};
+    return of;
 }
 
 INLINE waits waits_of(const block_exchange *g)
@@ -106,11 +116,10 @@ INLINE void clear_own(const exchange *, const grid_block *, const matrix_slices 
 #else
 INLINE exchange exchange_of(const block_exchange *g, const matrix_slices *m, const grid_block *)
 {
-    const int copy = blockIdx.x / m->parts;
-    const int64_t copy_words = (int64_t)g->row_tiles * m->depth_tiles * EXCHANGE_TILE;
+    const int copy = anew(blockIdx.x) / m->parts;
     exchange x;
-    x.words = (uint32_t *)g->words + copy * copy_words;
-    x.slot_words = g->copies * copy_words;
+    x.words = (uint32_t *)g->words + copy * copy_words(g, m);
+    x.slot_words = g->copies * copy_words(g, m);
     x.depth_tiles = m->depth_tiles;
     x.parts = m->parts;
     x.arrivals = (uint32_t *)g->arrivals + copy;
@@ -118,25 +127,92 @@ INLINE exchange exchange_of(const block_exchange *g, const matrix_slices *m, con
     return x;
 }
 
-/* Publish an input of a step, and with it the next lane's; k is even in even lanes. To be called by
- * all lanes of a warp. */
+/* Publish an input of a step. To be called by all lanes of a warp: those that share a word are next
+ * to each other, the first one's k is even. */
 INLINE void hand_on(const exchange *x, uint32_t step, int row, int k, storage value,
                     int is_published)
 {
+#if STORAGE == F32
+    if (is_published)
+        publish(exchange_word(x, step, row, k), factor_of(value));
+#else
     const uint32_t next = exchange_lanes((uint32_t)value, 1);
     if (is_published && threadIdx.x % 2 == 0)
         publish(exchange_word(x, step, row, k), value | next << 16);
+#endif
 }
 
 /* Clear the words that a block owns, when `turn` says so. */
 INLINE void clear_own(const exchange *x, const grid_block *in, const matrix_slices *m,
                       uint32_t step, int rows)
 {
-    const int pairs = (in->units + 1) / 2, of_slot = m->k_planes * rows * pairs;
+    const int width = (in->units + PACKED - 1) / PACKED, of_slot = m->k_planes * rows * width;
     for (int i = threadIdx.x; i < ROUND * of_slot; i += THREADS) {
-        const int plane = i / pairs / rows % m->k_planes, row = i / pairs % rows;
+        const int plane = i / width / rows % m->k_planes, row = i / width % rows;
         *exchange_word(x, first_cleared(step) + i / of_slot, row,
-                       plane * m->k_width + in->first_unit + i % pairs * 2) = UNWRITTEN;
+                       plane * m->k_width + in->first_unit + i % width * PACKED) = UNWRITTEN;
     }
+}
+#endif
+
+/* The exchange, found anew where the matrix leaves no registers to keep it in. */
+INLINE void find_again(exchange *x, const block_exchange *g, const matrix_slices *m,
+                       const grid_block *in)
+{
+    const int failed = x->wait.failed;
+    if (PLACES == 1)
+        *x = exchange_of(g, m, in);
+    x->wait.failed = failed;
+}
+
+#if SHARES > 1
+/* --- blocks that share the depth ---------------------------------------------------------------
+ *
+ * Each has sums of the same columns, and the cells of its part of them. They exchange these sums as
+ * they do inputs, in the slot of the step that makes them. */
+
+/* The words of a row and unit, one of each share. */
+INLINE uint32_t *sum_words(const exchange *x, const block_exchange *g, const matrix_slices *m,
+                           uint32_t step, int row, int unit)
+{
+    return x->words + step % SLOTS * x->slot_words + input_words(g, m) +
+           ((int64_t)row * m->parts * m->units + unit) * SUM_WORDS;
+}
+
+/* Publish a block's sums of a tile of rows. */
+INLINE void hand_on_sums(const real *sums, const exchange *x, const block_exchange *g,
+                         const matrix_slices *m, int part, uint32_t step, int first_row, int rows)
+{
+    const int units = SHARES * m->units;
+    for (int i = threadIdx.x; i < TILE_ROWS * units; i += THREADS) {
+        const int row = i / units, unit = part / SHARES * units + i % units;
+        if (row < rows)
+            publish(sum_words(x, g, m, step, first_row + row, unit) + part % SHARES,
+                    bits_of_f32(slice_product(sums, m, row, i % units)));
+    }
+}
+
+/* The product of a row with a unit of the matrix: of all shares, in their order. */
+INLINE real product_of_shares(exchange *x, const block_exchange *g, const matrix_slices *m,
+                              uint32_t step, int row, int unit)
+{
+    const uint32_t *from = sum_words(x, g, m, step, row, unit);
+    uint32_t got[SUM_WORDS];
+    load_relaxed_words(got, from);
+    await_words(x, got, from);
+    real total = zero;
+    for (int share = 0; share < SHARES; share++)
+        total += f32_of_bits(got[share]);
+    return total;
+}
+
+/* As `clear_own`. */
+INLINE void clear_own_sums(const exchange *x, const block_exchange *g, const matrix_slices *m,
+                           int part, uint32_t step, int rows)
+{
+    const int units = SHARES * m->units;
+    for (int i = threadIdx.x; i < ROUND * rows * units; i += THREADS)
+        sum_words(x, g, m, first_cleared(step) + i / units / rows, i / units % rows,
+                  part / SHARES * units + i % units)[part % SHARES] = UNWRITTEN;
 }
 #endif

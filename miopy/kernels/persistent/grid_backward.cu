@@ -5,37 +5,43 @@
 
 /* What a thread has of a tile of rows, of which `rows` take part in a step, `after` in the one
  * handled before. */
-INLINE void load_tile(backward_given *given, const backward_step *s, const grid_element *elements,
-                      const grid_block *in, int first_row)
+INLINE void load_tile(backward_given *given, const backward_step *s, const grid_block *in,
+                      const matrix_slices *m, int first_row)
 {
 #pragma unroll
     for (int i = 0; i < ELEMENTS; i++) {
-        const int b = first_row + elements[i].row, u = in->first_unit + elements[i].unit;
-        if (elements[i].is_there && (b < s->rows || b < s->product_rows))
+        const grid_element at = element_of(in, m, i);
+        const int b = first_row + at.row, u = in->first_unit + at.unit;
+        if (at.is_there && (b < s->rows || b < s->product_rows))
             load_backward_given(&given[i], s, b, u);
     }
 }
 
 /* The cell on a tile of rows, whose gates' gradients the next step gets. */
 INLINE void finish_tile(const backward_given *given, const backward_step *s, const real *scalars,
-                        const grid_element *elements, const grid_block *in, const matrix_slices *m,
-                        const real *sums, const exchange *x, uint32_t step, int first_row)
+                        const grid_block *in, const matrix_slices *m, const real *sums, exchange *x,
+                        const block_exchange *g, uint32_t step, int first_row)
 {
 #pragma unroll
     for (int i = 0; i < ELEMENTS; i++) {
-        const int row = elements[i].row, b = first_row + row;
-        const int u = in->first_unit + elements[i].unit;
+        const grid_element at = element_of(in, m, i);
+        const int b = first_row + at.row, u = in->first_unit + at.unit;
         storage passed[PLANES];
         for (int plane = 0; plane < PLANES; plane++)
             passed[plane] = 0;
-        if (elements[i].is_there && (b < s->rows || b < s->product_rows)) {
-            const real product =
-                b < s->product_rows ? slice_product(sums, m, row, elements[i].unit) : zero;
+        if (at.is_there && (b < s->rows || b < s->product_rows)) {
+            real product = zero;
+            if (b < s->product_rows)
+#if SHARES > 1
+                product = product_of_shares(x, g, m, step, b, u);
+#else
+                product = slice_product(sums, m, at.row, at.unit);
+#endif
             run_backward_cell(s, scalars, &given[i], product, b, u, passed);
         }
         for (int gate = 0; gate < GATES; gate++)
             hand_on(x, step + 1, b, position_of(s->position, gate) * m->k_width + u, passed[gate],
-                    elements[i].is_there && b < s->rows);
+                    at.is_there && b < s->rows);
     }
 }
 
@@ -48,9 +54,7 @@ BLOCK_KERNEL FN(grid_backward)(backward_step all, block_steps p, matrix_slices m
     const real scalars[] = SCALARS_OF(all);
     exchange x = exchange_of(&g, &m, &in);
     fragment resident[RESIDENT];
-    grid_element elements[ELEMENTS];
     load_slice(&m, in.part, resident, in.fragments);
-    place_elements(elements, &in, &m);
     begin_exchange(&x);
     int after = 0;      /* rows of the step handled before */
     uint32_t count = 0; /* of tiles multiplied: a barrier each */
@@ -60,24 +64,37 @@ BLOCK_KERNEL FN(grid_backward)(backward_step all, block_steps p, matrix_slices m
                   from = p.reverse ? t + 1 : t - 1;
         const int rows = rows_of_step(&p, in.first, t), before = rows_of_step(&p, in.first, from);
         const int row = first_row_of_step(&p, in.first, t);
-        const int row_before = first_row_of_step(&p, in.first, from);
-        if (turn(&x, step))
+        if (turn(&x, step)) {
             clear_own(&x, &in, &m, step, p.capacity);
+#if SHARES > 1
+            clear_own_sums(&x, &g, &m, in.part, step, p.capacity);
+#endif
+        }
         for (int b = 0; b < rows || b < after; b += TILE_ROWS) {
             backward_given given[ELEMENTS];
             real *sums = sums_of_tile(&in, &m, b < after ? count++ : count);
-            backward_step s = backward_rows(&all, &p, in.first, row, row_before);
+            backward_step s =
+                backward_rows(&all, &p, in.first, row, first_row_of_step(&p, in.first, from));
             s.rows = rows;
             s.product_rows = after;
             s.before_rows = before < rows ? before : rows;
-            load_tile(given, &s, elements, &in, b);
+            if (PLACES == 2)
+                load_tile(given, &s, &in, &m, b);
             if (b < after)
-                multiply_slice(sums, &m, &x, step, b / TILE_ROWS, after - b, resident,
+                multiply_slice(sums, &m, in.part, &x, step, b / TILE_ROWS, after - b, resident,
                                in.fragments);
-            s = backward_rows(&all, &p, in.first, anew(row), row_before);
+#if SHARES > 1
+            hand_on_sums(sums, &x, &g, &m, in.part, step, b, after - b);
+#endif
+            s = backward_rows(&all, &p, in.first, anew(row),
+                              first_row_of_step(&p, in.first, anew(from)));
             s.rows = rows;
             s.product_rows = after;
-            finish_tile(given, &s, scalars, elements, &in, &m, sums, &x, step, b);
+            s.before_rows = before < rows ? before : rows;
+            if (PLACES == 1) /* there were no registers before */
+                load_tile(given, &s, &in, &m, b);
+            find_again(&x, &g, &m, &in);
+            finish_tile(given, &s, scalars, &in, &m, sums, &x, &g, step, b);
         }
         after = rows;
     }

@@ -5,43 +5,43 @@
 
 /* What a thread has of a tile of rows, of which `rows` take part in a step. A row that does not yet
  * has its h. */
-INLINE void load_tile(forward_given *given, const forward_step *s, const grid_element *elements,
-                      const grid_block *in, int first_row, int rows, int next)
+INLINE void load_tile(forward_given *given, const forward_step *s, const grid_block *in,
+                      const matrix_slices *m, int first_row, int rows, int next)
 {
 #pragma unroll
     for (int i = 0; i < ELEMENTS; i++) {
-        const int b = first_row + elements[i].row, u = in->first_unit + elements[i].unit;
-        if (elements[i].is_there && b < rows)
+        const grid_element at = element_of(in, m, i);
+        const int b = first_row + at.row, u = in->first_unit + at.unit;
+        if (at.is_there && b < rows)
             load_forward_given(&given[i], s, b, u);
-        else if (elements[i].is_there && b < next)
+        else if (at.is_there && b < next)
             given[i].prev[0] = ((const real *)s->h)[b * s->hidden_size + u];
     }
 }
 
 /* The cell on a tile of rows, whose new h, or first one, the `next` rows of the next step get. */
 INLINE void finish_tile(const forward_given *given, const forward_step *s, const real *scalars,
-                        const grid_element *elements, const grid_block *in, const matrix_slices *m,
-                        const real *sums, const exchange *x, uint32_t step, int first_row, int rows,
-                        int next)
+                        const grid_block *in, const matrix_slices *m, const real *sums,
+                        const exchange *x, uint32_t step, int first_row, int rows, int next)
 {
 #pragma unroll
     for (int i = 0; i < ELEMENTS; i++) {
-        const int b = first_row + elements[i].row, u = in->first_unit + elements[i].unit;
-        const int is_run = elements[i].is_there && b < rows;
+        const grid_element at = element_of(in, m, i);
+        const int b = first_row + at.row, u = in->first_unit + at.unit;
+        const int is_run = at.is_there && b < rows;
         forward_results results;
         real products[GATES];
         storage value = 0;
         if (is_run) {
             for (int g = 0; g < GATES; g++)
-                products[g] =
-                    slice_product(sums, m, elements[i].row,
-                                  position_of(s->position, g) * m->units + elements[i].unit);
+                products[g] = slice_product(sums, m, at.row,
+                                            position_of(s->position, g) * m->units + at.unit);
             run_forward_cell(&results, scalars, &given[i], products);
             value = to_storage(results.next[0]);
-        } else if (elements[i].is_there && b < next) {
+        } else if (at.is_there && b < next) {
             value = to_storage(given[i].prev[0]);
         }
-        hand_on(x, step + 1, b, u, value, elements[i].is_there && b < next);
+        hand_on(x, step + 1, b, u, value, at.is_there && b < next);
         if (is_run)
             store_forward(s, &results, b, u);
     }
@@ -56,9 +56,7 @@ BLOCK_KERNEL FN(grid_forward)(forward_step all, block_steps p, matrix_slices m, 
     const real scalars[] = SCALARS_OF(all);
     exchange x = exchange_of(&g, &m, &in);
     fragment resident[RESIDENT];
-    grid_element elements[ELEMENTS];
     load_slice(&m, in.part, resident, in.fragments);
-    place_elements(elements, &in, &m);
     begin_exchange(&x);
     uint32_t count = 0; /* of tiles multiplied: a barrier each */
     /* One step before the first: it only hands on the first states. */
@@ -74,11 +72,13 @@ BLOCK_KERNEL FN(grid_forward)(forward_step all, block_steps p, matrix_slices m, 
             forward_given given[ELEMENTS];
             real *sums = sums_of_tile(&in, &m, b < rows ? count++ : count);
             const forward_step before = forward_rows(&all, &p, in.first, row);
-            load_tile(given, &before, elements, &in, b, rows, next);
+            load_tile(given, &before, &in, &m, b, rows, next);
             if (b < rows)
-                multiply_slice(sums, &m, &x, step, b / TILE_ROWS, rows - b, resident, in.fragments);
+                multiply_slice(sums, &m, in.part, &x, step, b / TILE_ROWS, rows - b, resident,
+                               in.fragments);
             const forward_step s = forward_rows(&all, &p, in.first, anew(row));
-            finish_tile(given, &s, scalars, elements, &in, &m, sums, &x, step, b, rows, next);
+            find_again(&x, &g, &m, &in);
+            finish_tile(given, &s, scalars, &in, &m, sums, &x, step, b, rows, next);
         }
     }
     end_exchange(&x);

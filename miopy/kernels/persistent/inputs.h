@@ -1,20 +1,19 @@
-/* inputs.h: how the inputs of a step lie where blocks exchange them: (rows, depth) of 16 bits in
- * tiles of 8 rows and 32 of depth, in words of two. */
+/* inputs.h: how the inputs of a step lie where blocks exchange them: (rows, depth) in tiles of 8
+ * rows and 16 words of depth, of PACKED inputs each. */
 #ifndef MIOPY_INPUTS_H
 #define MIOPY_INPUTS_H
 
-#include "../target.h"
+#include "block.h"
 
 #define EXCHANGE_ROWS 8
-#define EXCHANGE_DEPTH 32
-#define EXCHANGE_TILE (EXCHANGE_ROWS * EXCHANGE_DEPTH / 2) /* words */
+#define EXCHANGE_DEPTH (16 * PACKED)
+#define EXCHANGE_TILE (EXCHANGE_ROWS * 16) /* words */
 
-/* The number of the word of a row and of k and k + 1, for an even k. */
+/* The number of the word of a row and of PACKED k, the first of which this is. */
 INLINE int64_t input_word(int row, int k, int depth_tiles)
 {
     const int tile = row / EXCHANGE_ROWS * depth_tiles + k / EXCHANGE_DEPTH;
-    return (int64_t)tile * EXCHANGE_TILE + row % EXCHANGE_ROWS * (EXCHANGE_DEPTH / 2) +
-           k % EXCHANGE_DEPTH / 2;
+    return (int64_t)tile * EXCHANGE_TILE + row % EXCHANGE_ROWS * 16 + k % EXCHANGE_DEPTH / PACKED;
 }
 
 #endif

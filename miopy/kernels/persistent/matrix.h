@@ -17,7 +17,6 @@
 #include "block.h"
 
 #define COLUMNS 32
-#define PACKED (STORAGE == F32 ? 1 : 2) /* elements in a word */
 #define DEPTH (8 * PACKED)
 
 /* What a lane has of half a tile; in memory, those of all lanes are one behind the other. */

@@ -19,15 +19,6 @@ INLINE int first_row_of_step(const block_steps *p, int64_t first, int t)
     return t < 0 || t >= p->steps ? 0 : (int)(p->offsets[t] + first);
 }
 
-/* The same number, from which the compiler computes anew what it would keep in registers. */
-INLINE int anew(int number)
-{
-#ifdef __CUDA_ARCH__
-    asm volatile("" : "+r"(number));
-#endif
-    return number;
-}
-
 /* An element of an array; NULL stays NULL. */
 INLINE storage *storage_at(const void *array, int64_t at)
 {

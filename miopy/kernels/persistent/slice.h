@@ -1,17 +1,27 @@
 /* slice.h: a matrix spread over blocks, and a block's products of a few rows with its slice, made
  * as the inputs arrive from other blocks.
  *
- * A block has `units` units of each plane of columns, one plane behind the other, padded with zeros
- * to COLUMN_TILES tiles of COLUMNS. Along the depth, warp w has the tiles w, w + WARPS, ..., of
- * whose tiles of columns it has the first RESIDENT in registers, the others in shared memory. So a
- * warp needs only its own inputs and begins as soon as they are there; the warps' sums are added up
- * at the end.
+ * SHARES blocks have the same columns: `units` units for each of them, of each plane, one plane
+ * behind the other, padded with zeros to COLUMN_TILES tiles of COLUMNS. Each of these blocks has a
+ * share of the depth, as many tiles as the others. Of these, warp w has w, w + WARPS, ..., of whose
+ * tiles of columns the first RESIDENT are in registers, the others in shared memory. So a warp
+ * needs only its own inputs and begins as soon as they are there; the warps' sums are added up at
+ * the end.
  *
- * A lane takes 8 inputs of one row at once, 16 bytes: those of depth 8 * (lane % 4) and on, of row
+ * A lane takes 4 words of one row's inputs at once, 16 bytes: those from 4 * (lane % 4) on, of row
  * lane / 4. Products do not care which k is called which, as long as the matrix agrees.
  *
- * The compiling side defines COLUMN_TILES, RESIDENT, how many tiles a warp keeps in registers, and
- * CLUSTER, 1 if the blocks that share the matrix are a cluster. */
+ * Factors of float32 are rounded when the matrix is gathered and when inputs are published: to
+ * TF32, 11 bits; or, if they are SPLIT, to the 22 bits of two such parts. Of the four products of
+ * parts the smallest is left out, so each product is off by 2^-20 + 2^-21 of itself at most, and
+ * random ones on average by less than what float sums round off. Parts of TF32 have float's range,
+ * unlike those of float16: gradients may be of any size, and relu's states. Two parts of bfloat16
+ * would be 20 times less exact, and three take half as much space again. Where the sum of the large
+ * parts is not finite, it is the sum: the others have infinity less infinity in them.
+ *
+ * The compiling side defines COLUMN_TILES; RESIDENT, how many tiles a warp keeps in registers;
+ * SPLIT; SHARES; PLACES, how many a block has for sums; CLUSTER, 1 if the blocks that share the
+ * matrix are a cluster. */
 #ifndef MIOPY_SLICE_H
 #define MIOPY_SLICE_H
 
@@ -30,7 +40,8 @@
 #define DEPTH EXCHANGE_DEPTH
 #define TILE_ROWS EXCHANGE_ROWS
 #define RESIDENT_DEPTH ((RESIDENT + COLUMN_TILES - 1) / COLUMN_TILES)
-#define PARTS (COLUMN_TILES > 2 ? 1 : 2)      /* sums per tile: enough to keep the units busy */
+/* Sums per tile: enough to keep the units busy, or one of the large parts and one of the others. */
+#define PARTS (COLUMN_TILES > 2 && !SPLIT ? 1 : 2)
 #define SUMS_ROW (COLUMN_TILES * COLUMNS + 4) /* so that lanes use different banks */
 
 /* What a lane has of half a tile; in memory, those of all lanes are one behind the other. */
@@ -42,16 +53,50 @@ typedef struct {
     words half[2];
 } fragment;
 
-INLINE uint32_t bits_of_slice(const matrix_slices *m, int part, int k, int column)
+INLINE storage slice_element(const matrix_slices *m, int part, int k, int column)
 {
     const int k_plane = k / m->k_width, k_unit = k % m->k_width;
-    const int n_plane = column / m->units, n_unit = part * m->units + column % m->units;
+    const int units = SHARES * m->units, n_plane = column / units;
+    const int n_unit = part / SHARES * units + column % units;
     if (k_plane >= m->k_planes || k_unit >= m->hidden_size || n_plane >= m->n_planes ||
         n_unit >= m->hidden_size)
         return 0;
     return ((const storage *)m->matrix)[(k_plane + n_plane) * m->plane_stride +
                                         k_unit * m->k_stride + n_unit * m->n_stride];
 }
+
+#if STORAGE == F32
+/* A number as a factor of products; a NaN as one that is NaN in TF32, too. */
+INLINE uint32_t factor_of(storage value)
+{
+#if SPLIT
+    return value == value ? (bits_of_f32(value) + 2) & ~3u : 0x7fc00000;
+#else
+    return tf32_of_f32(value);
+#endif
+}
+
+/* The two parts of a factor, numbers of TF32. */
+INLINE uint32_t large_part(uint32_t factor) { return factor & 0xffffe000; }
+
+INLINE uint32_t small_part(uint32_t factor)
+{
+    return bits_of_f32(f32_of_bits(factor) - f32_of_bits(large_part(factor)));
+}
+#endif
+
+/* PACKED elements of a column, from k on. */
+INLINE uint32_t slice_word(const matrix_slices *m, int part, int k, int column)
+{
+#if STORAGE == F32
+    return factor_of(slice_element(m, part, k, column));
+#else
+    return slice_element(m, part, k, column) | slice_element(m, part, k + 1, column) << 16;
+#endif
+}
+
+/* Tiles of depth of a share; the last ones may be behind the matrix. */
+INLINE int share_tiles(const matrix_slices *m) { return (m->depth_tiles + SHARES - 1) / SHARES; }
 
 /* Words `at` of all fragments: (parts, WARPS, depth_per_warp, COLUMN_TILES, half, lane). Word i is
  * of column lane / 4 + 8 * (i % 2). */
@@ -62,13 +107,13 @@ INLINE words gather_slice_words(const matrix_slices *m, int64_t at)
     const int column_tile = (int)(tile % COLUMN_TILES), j = (int)(depth % m->depth_per_warp);
     const int warp = (int)(depth / m->depth_per_warp % WARPS);
     const int part = (int)(depth / m->depth_per_warp / WARPS);
-    const int first_k = (j * WARPS + warp) * DEPTH + lane % 4 * 8 + half * 4;
+    const int depth_tile = part % SHARES * share_tiles(m) + j * WARPS + warp;
+    const int first_k = depth_tile * DEPTH + (lane % 4 * 4 + half * 2) * PACKED;
     words gathered;
 #pragma unroll
     for (int i = 0; i < 4; i++) {
-        const int k = first_k + i / 2 * 2, column = column_tile * COLUMNS + lane / 4 + i % 2 * 8;
-        gathered.word[i] = bits_of_slice(m, part, k, column) | bits_of_slice(m, part, k + 1, column)
-                                                                   << 16;
+        const int column = column_tile * COLUMNS + lane / 4 + i % 2 * 8;
+        gathered.word[i] = slice_word(m, part, first_k + i / 2 * PACKED, column);
     }
     return gathered;
 }
@@ -106,12 +151,41 @@ typedef struct {
     float part[COLUMN_TILES][PARTS][4];
 } slice_sums;
 
+#if SPLIT
+INLINE void multiply_half(float (*sum)[4], int half, const uint32_t *of, const uint32_t *inputs)
+{
+    const uint32_t low = large_part(inputs[0]), high = large_part(inputs[1]);
+    uint32_t large[4], small[4];
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        const uint32_t factor = anew(of[i]); /* or all parts would be kept */
+        large[i] = large_part(factor);
+        small[i] = small_part(factor);
+    }
+    multiply_matrices(sum[0], large, low, high);
+    multiply_matrices(sum[1], large, small_part(inputs[0]), small_part(inputs[1]));
+    multiply_matrices(sum[1], small, low, high);
+}
+#else
+INLINE void multiply_half(float (*sum)[4], int half, const uint32_t *of, const uint32_t *inputs)
+{
+    multiply_matrices(sum[half % PARTS], of, inputs[0], inputs[1]);
+}
+#endif
+
 INLINE void multiply_tile(slice_sums *sum, int column_tile, const fragment *of, const words *inputs)
 {
 #pragma unroll
     for (int half = 0; half < 2; half++)
-        multiply_matrices(sum->part[column_tile][half % PARTS], of->half[half].word,
-                          inputs->word[2 * half], inputs->word[2 * half + 1]);
+        multiply_half(sum->part[column_tile], half, of->half[half].word, inputs->word + 2 * half);
+}
+
+/* One sum of a lane. */
+INLINE real total_of(const float (*sum)[4], int i)
+{
+    if (PARTS == 1 || (SPLIT && (bits_of_f32(sum[0][i]) & 0x7f800000) == 0x7f800000))
+        return sum[0][i];
+    return sum[0][i] + sum[PARTS - 1][i];
 }
 
 /* A lane's inputs for a tile of rows, in a warp's tiles of depth; without a row, zeros. */
@@ -141,11 +215,27 @@ INLINE words next_inputs(slice_inputs *in, exchange *x, int j, int at)
     return got;
 }
 
+/* Add a warp's products of its inputs j, in registers or, from RESIDENT on, in shared memory. */
+INLINE void multiply_depth(slice_sums *sum, int j, int is_resident, const words *inputs,
+                           const fragment *resident, const words *shared)
+{
+#pragma unroll
+    for (int tile = 0; tile < COLUMN_TILES; tile++) {
+        const int at = j * COLUMN_TILES + tile;
+        if (is_resident && at < RESIDENT) {
+            multiply_tile(sum, tile, &resident[at], inputs);
+        } else {
+            const words *from = shared + (at - RESIDENT) * 2 * LANES;
+            const fragment of = read_fragment(from, threadIdx.x % LANES);
+            multiply_tile(sum, tile, &of, inputs);
+        }
+    }
+}
+
 /* Add up a warp's products of the inputs that `in` describes. */
 INLINE void multiply_arriving(slice_sums *sum, slice_inputs *in, exchange *x,
                               const fragment *resident, const words *shared)
 {
-    const int lane = threadIdx.x % LANES;
 #pragma unroll
     for (int j = 0; j < AHEAD; j++)
         if (j < in->tiles)
@@ -154,28 +244,14 @@ INLINE void multiply_arriving(slice_sums *sum, slice_inputs *in, exchange *x,
     for (int j = 0; j < RESIDENT_DEPTH; j++)
         if (j < in->tiles) {
             const words inputs = next_inputs(in, x, j, j % AHEAD);
-#pragma unroll
-            for (int tile = 0; tile < COLUMN_TILES; tile++) {
-                const int at = j * COLUMN_TILES + tile;
-                if (at < RESIDENT) {
-                    multiply_tile(sum, tile, &resident[at], &inputs);
-                } else {
-                    const fragment of = read_fragment(shared + (at - RESIDENT) * 2 * LANES, lane);
-                    multiply_tile(sum, tile, &of, &inputs);
-                }
-            }
+            multiply_depth(sum, j, 1, &inputs, resident, shared);
         }
     for (int first = RESIDENT_DEPTH; first < in->tiles; first += AHEAD)
 #pragma unroll
         for (int i = 0; i < AHEAD; i++)
             if (first + i < in->tiles) {
                 const words inputs = next_inputs(in, x, first + i, (RESIDENT_DEPTH + i) % AHEAD);
-#pragma unroll
-                for (int tile = 0; tile < COLUMN_TILES; tile++) {
-                    const int at = (first + i) * COLUMN_TILES + tile - RESIDENT;
-                    const fragment of = read_fragment(shared + at * 2 * LANES, lane);
-                    multiply_tile(sum, tile, &of, &inputs);
-                }
+                multiply_depth(sum, first + i, 0, &inputs, resident, shared);
             }
 }
 
@@ -188,26 +264,30 @@ INLINE void store_slice_sums(const slice_sums *sum, real *to, int add)
 #pragma unroll
         for (int i = 0; i < 4; i++) {
             const int row = lane % 4 * 2 + i % 2, column = tile * COLUMNS + lane / 4 + i / 2 * 8;
-            real *at = to + row * SUMS_ROW + column, total = sum->part[tile][0][i];
-            if (PARTS > 1)
-                total += sum->part[tile][PARTS - 1][i];
+            real *at = to + row * SUMS_ROW + column;
+            const real total = total_of(sum->part[tile], i);
             *at = add ? *at + total : total;
         }
 }
 
 /* The products of a tile of rows, to sums (WARPS / folds, TILE_ROWS, SUMS_ROW), which the block may
  * read when this is done. `rows` of the tile have inputs in `step`. */
-INLINE void multiply_slice(real *sums, const matrix_slices *m, exchange *x, uint32_t step,
+INLINE void multiply_slice(real *sums, const matrix_slices *m, int part, exchange *x, uint32_t step,
                            int row_tile, int rows, const fragment *resident, const words *shared)
 {
+    const int first = part % SHARES * share_tiles(m), left = m->depth_tiles - first;
+    const int tiles = left < share_tiles(m) ? left : share_tiles(m);
     const int warp = threadIdx.x / LANES, lane = threadIdx.x % LANES;
     const int slots = WARPS / m->folds;
     slice_sums sum = slice_sums();
     slice_inputs in;
     await_rows(x, step, row_tile, rows);
-    in.first = exchange_word(x, step, row_tile * TILE_ROWS, 0) + warp * EXCHANGE_TILE + lane * 4;
-    in.tiles = (m->depth_tiles - warp + WARPS - 1) / WARPS;
+    in.first = exchange_word(x, step, row_tile * TILE_ROWS, 0) + (first + warp) * EXCHANGE_TILE;
+    in.first += lane * 4;
+    in.tiles = (tiles - warp + WARPS - 1) / WARPS;
     in.has_row = lane / 4 < rows;
+    if (PLACES == 1)
+        __syncthreads(); /* what is there has been read */
     multiply_arriving(&sum, &in, x, resident, shared + warp * shared_tiles(m) * 2 * LANES);
     for (int fold = m->folds - 1; fold >= 0; fold--) {
         if (warp / slots == fold)
