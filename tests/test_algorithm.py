@@ -10,7 +10,7 @@ from hostcuda.device import EmulatedDevice
 
 from miopy.backends import cuda
 from miopy.backends.cuda_cupy import cluster_blocks
-from miopy.core import cluster, grid
+from miopy.core import cluster, grid, wavefront
 from miopy.core import sequence as sequences
 from miopy.core.algorithm import (
     AUTO,
@@ -22,7 +22,7 @@ from miopy.core.algorithm import (
     DeviceProperties,
     choose,
 )
-from miopy.core.config import DTYPES, RNNConfig
+from miopy.core.config import CONCAT, DTYPES, RNNConfig
 from miopy.core.plan import plan
 from miopy.errors import BadParam, NotSupported
 
@@ -161,6 +161,10 @@ def test_a_plan_explains_itself():
     )
     assert exact["forward"] == f"{blocks}; factors in two parts"
     assert rounded["forward"] == f"{blocks}; factors rounded to TF32"
+    for hidden_size, said in ((1024, "both directions at a time"), (1400, "one direction after")):
+        both = RNNConfig("lstm", 64, hidden_size, 1, CONCAT, dtype="float16")
+        explained = plan(both, sequence.rows, training=True).explain(HOPPER, sequence)
+        assert said in explained["forward"] and "direction" in explained["backward"]
     wide = plan(RNNConfig("lstm", 64, 2048, dtype="float16"), sequence.rows, training=True)
     assert "; a grid would take about " in wide.explain(HOPPER, sequence)["backward"]
 
@@ -181,6 +185,37 @@ def test_exact_products_of_float32_take_longer_on_a_grid():
     exact, rounded = (grid.best(config, 16, 132, 227 << 10, False, each) for each in (True, False))
     assert exact.products.split and not rounded.products.split
     assert rounded.cycles < exact.cycles < 3 * rounded.cycles
+
+
+@pytest.mark.parametrize(
+    ("config", "steps", "batch", "layers"),
+    [
+        (RNNConfig("lstm", 128, 128, 4, dtype="float16"), 1000, 16, 4),
+        (RNNConfig("lstm", 128, 128, 4, dtype="float16"), 50, 16, 1),
+        (RNNConfig("lstm", 128, 128, 4, dtype="float16"), 1000, 1000, 1),  # no room for two
+        (RNNConfig("gru", 64, 64, 7), 1000, 16, 4),
+        (RNNConfig("lstm", 64, 512, 2, dtype="bfloat16"), 500, 16, 2),
+        (RNNConfig("lstm", 64, 2112, 2, dtype="float16"), 500, 1, 1),
+        (RNNConfig("lstm", 64, 64, 2, CONCAT), 1000, 16, 1),
+        (RNNConfig("lstm", 64, 64, 2, projection_size=8), 1000, 16, 1),
+    ],
+)
+def test_layers_run_at_a_time_where_there_is_room_and_steps_repay_it(config, steps, batch, layers):
+    stack = wavefront.Stack(HOPPER, config, steps, batch, False, AUTO)
+    assert wavefront.layers_at_a_time(stack) == layers
+    assert wavefront.layers_at_a_time(stack._replace(allowed=False)) == 1
+    if layers > 1:
+        choice = wavefront.choose(stack, layers)
+        assert choice.runs == layers and 0 < choice.chunk_steps < steps
+        blocks = choice.grid.blocks if choice.grid else layers * -(-batch // choice.residency.rows)
+        assert blocks <= HOPPER.multiprocessors
+        assert f"{layers} layers at a time, in chunks of" in wavefront.explain(stack)
+
+
+def test_a_wavefront_that_is_neither_allowed_nor_not_is_refused(monkeypatch):
+    monkeypatch.setenv(wavefront.VARIABLE, "2")
+    with pytest.raises(BadParam, match="must be 0 or 1"):
+        CoreRun(cuda.CudaBackend(EmulatedDevice()), LSTM, (2,) * 5).forward()
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32"])
@@ -204,6 +239,9 @@ def test_every_grid_covers_the_layer_and_fits_the_device(cell, backward, dtype):
             assert made.blocks <= 132 and made.shared_nbytes <= 227 << 10
             assert made.depth_tiles * tile_depth >= made.planes * hidden_size
             assert made.share_tiles * shares >= made.depth_tiles
+            both = grid.best(config, batch, 132, 227 << 10, backward, directions=2)
+            assert both is not None and both.blocks <= 132 and both.cycles <= made.cycles
+            assert both.runs == 2 or both == made
     assert found > 50
 
 
@@ -244,6 +282,15 @@ def test_a_cluster_is_taken_where_asked_for_or_refused():
     ):
         with pytest.raises(NotSupported, match=f"cannot be cluster: .*{reason}"):
             choose(device, config, 9, 4, backward=False, asked=CLUSTER)
+
+
+@pytest.mark.parametrize("asked", [AUTO, CLUSTER])
+def test_layers_on_clusters_run_one_after_the_other(asked):
+    config = RNNConfig("lstm", 64, 512, 4, dtype="float16")
+    stack = wavefront.Stack(CLUSTERS, config, 1000, 8, False, asked)
+    assert wavefront.choose(stack).algorithm == CLUSTER and wavefront.choose(stack).runs == 1
+    assert wavefront.layers_at_a_time(stack) == 1 and wavefront.choose(stack, 2) is None
+    assert "a layer at a time, as clusters run them" in wavefront.explain(stack)
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from cases import BATCH_PADDED, PADDED, Case
 from core_run import UNIT, CoreRun, values
+from device_launches import Watched
 from harness import check
 from hostcuda.device import EmulatedDevice, configure
 
@@ -195,6 +196,21 @@ def blocks_of(config: RNNConfig, properties: DeviceProperties, batch: int) -> in
 def clear_choices() -> None:
     algorithm.choose.cache_clear()
     grid.best.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("multiprocessors", "launches"), [(4, [(2, 2)] * 4), (3, [(3, 1)] * 4 + [(1, 2)] * 2)]
+)
+def test_directions_share_the_device_or_take_turns(multiprocessors, launches):
+    """As parts of the matrix, and directions, in a launch; two passes of two layers."""
+    watched = Watched(properties=dataclasses.replace(SIX, multiprocessors=multiprocessors))
+    config = RNNConfig("gru", 5, 21, 2, CONCAT, dtype="float16")
+    run, other = CoreRun(cuda.CudaBackend(watched), config, STEPS, 13, seed=4), core_run(config)
+    run.results()
+    other.results()
+    noted = [(x, y) for name, x, y in watched.launches if name.startswith("grid_")]
+    assert noted == launches
+    assert_agree(run, other)
 
 
 def test_chunks_of_steps_hand_on_their_states(monkeypatch):

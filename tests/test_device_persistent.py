@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import dataclasses
 from typing import Any
 
@@ -10,12 +9,11 @@ import numpy as np
 import pytest
 from cases import BATCH_PADDED, PADDED, Case
 from core_run import UNIT, CoreRun, values
+from device_launches import Watched
 from harness import check
-from hostcuda.calls import LAUNCH
 from hostcuda.device import PROPERTIES, EmulatedDevice, configure
 
 from miopy.backends import cuda, stepped
-from miopy.backends.cuda_source import Source
 from miopy.core.algorithm import (
     PERSISTENT,
     PERSISTENT_CELLS,
@@ -56,29 +54,6 @@ class OneByOne(cuda.CudaBackend):
     def recurrence_backward(self, runs: list[BackwardRun]) -> None:
         for run in runs:
             super().recurrence_backward([run])
-
-
-class Watched(EmulatedDevice):
-    """A device that notes its launches: the kernel's name, and the grid."""
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(**options)
-        self.launches: list[tuple[str, int, int]] = []
-        self._names: dict[int, str] = {}
-        forward = LAUNCH(self.calls.launch)
-
-        def launch(function: int, x: int, y: int, *others: Any) -> int:
-            self.launches.append((self._names[function], x, y))
-            return forward(function, x, y, *others)
-
-        self._launch = LAUNCH(launch)  # lives as long as its address is called
-        address = ctypes.cast(self._launch, ctypes.c_void_p).value
-        self.calls = dataclasses.replace(self.calls, launch=address)
-
-    def load(self, source: Source) -> dict[str, int]:
-        functions = super().load(source)
-        self._names |= {function: name for name, function in functions.items()}
-        return functions
 
 
 def assert_agree(ours: CoreRun, others: CoreRun, factor: float = 100) -> None:

@@ -46,8 +46,9 @@ FAULTS = {  # where, what is there, what it is replaced by
     "all blocks run forward in one direction": (FORWARD, "[blockIdx.y]", "[0]"),
     "all blocks run backward in one direction": (BACKWARD, "[blockIdx.y]", "[0]"),
 }
-# All passes on a grid or clusters, through several rounds of a grid's exchange; in backward, the
-# blocks of a grid share the depth. Arguments: the algorithm, the dtype, and what to plant.
+# All passes of both directions on a grid or clusters, through several rounds of a grid's
+# exchange; in backward, the blocks of a grid share the depth. Arguments: the algorithm, the
+# dtype, and what to plant.
 ON_A_GRID = """
 import dataclasses, os, sys
 from core_run import CoreRun
@@ -55,7 +56,7 @@ from hostcuda.device import EmulatedDevice
 from miopy.backends import cuda, cuda_source
 from miopy.core import grid
 from miopy.core.algorithm import DeviceProperties
-from miopy.core.config import RNNConfig
+from miopy.core.config import CONCAT, RNNConfig
 
 right = cuda_source.grid
 
@@ -70,8 +71,8 @@ cuda_source.grid = planted
 way = grid.GridProducts(3, 2, shares=2, large=True)
 grid.BACKWARD = dict.fromkeys(grid.BACKWARD, (way,))
 os.environ["MIOPY_RNN_ALGO"] = sys.argv[1]
-device = EmulatedDevice(properties=DeviceProperties(3, 227 << 10, grid.DTYPES, 2))
-config = RNNConfig("lstm", 3, 13, dtype=sys.argv[2])
+device = EmulatedDevice(properties=DeviceProperties(4, 227 << 10, grid.DTYPES, 2))
+config = RNNConfig("lstm", 3, 13, 1, CONCAT, dtype=sys.argv[2])
 CoreRun(cuda.CudaBackend(device), config, (9, 9, 2) + (1,) * 26).results()
 """
 GRID_FAULTS = {
@@ -85,6 +86,7 @@ GRID_FAULTS = {
         ";",
     ),
     "one place for the sums of all tiles": ("in->sums + count % PLACES", "in->sums + 0 * count"),
+    "all blocks run one direction": ("run[blockIdx.y]", "run[0]"),
 }
 
 
@@ -116,6 +118,12 @@ def test_reading_ahead_of_what_is_there_is_reported():
     done = run("address", "-c", WITH_A_FAULT, where, "if (b < rows.count)", "")
     assert done.returncode == REPORTED, done.stderr
     assert "AddressSanitizer" in done.stderr
+
+
+@pytest.mark.parametrize(("sanitizer", "asked"), [("address", "persistent"), ("thread", "grid")])
+def test_nothing_is_reported_of_a_wavefront(sanitizer, asked):
+    name = "test_each_layer_is_a_chunk_behind"
+    assert_nothing_is_reported(sanitizer, f"{TESTS}/test_device_wavefront.py::{name}[{asked}]")
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,7 @@ MAY_IMPORT = {
         "core.config",
         "core.forks",
         "core.grid",
+        "core.wavefront",
         "backends.arrays",
         "backends.quantized",
         "backends.scratch",
@@ -56,7 +57,7 @@ COMMANDS_MAY_USE = {"numpy", "rich"}
 # A module of the core imports only modules before it.
 CORE_ORDER = (
     *("forks", "cells", "space", "strided", "sequence", "dlpack", "memory", "config", "layout"),
-    *("codes", "blocks", "grid", "cluster", "algorithm"),
+    *("codes", "blocks", "grid", "cluster", "algorithm", "wavefront"),
     *("backend", "placement", "plan", "forward"),
     *("backward_data",),
     *("backward_weights", "quantized", "quantized_forward"),

@@ -19,10 +19,12 @@ from bench_shapes import MODES, Shape
 from gpu_jobs import Core, from_bfloat16
 from gpu_places import Job, Place, medians, place
 
+from miopy.core import wavefront
 from miopy.core.algorithm import AUTO, CLUSTER, GRID, STEPWISE, VARIABLE, Choice, choose
-from miopy.core.config import RNNConfig
+from miopy.core.config import CONCAT, LEFT_TO_RIGHT, RNNConfig
 from miopy.errors import NotSupported
 
+LAYERWISE = "layerwise"  # a layer at a time
 SECONDS = 0.3  # for the contenders of a row
 
 # The first ones tell most, in case time runs out.
@@ -32,6 +34,8 @@ SHAPES = (
     Shape("gru", 1536, 32, 187),
     Shape("lstm", 128, 16, 1024),
     Shape("lstm", 128, 16, 1024, num_directions=2),
+    Shape("lstm", 128, 16, 1024, num_layers=4),
+    Shape("lstm", 1024, 16, 375, num_layers=4),
     Shape("lstm", 256, 16, 150),
     Shape("lstm", 2048, 64, 25),
     Shape("tanh", 1760, 16, 50),
@@ -109,6 +113,8 @@ def time_shape(where: Place, shape: Shape, dtype: str) -> Iterator[dict[str, Any
     for mode in shape.modes:
         chosen = choices(where, shape, dtype, mode)
         others = [STEPWISE] if any(each.is_persistent for each in chosen) else []
+        if any(layers > 1 for layers in at_a_time(where, shape, dtype, mode)):
+            others.append(LAYERWISE)
         for name in (GRID, CLUSTER):
             is_chosen = all(each.algorithm == name for each in chosen)
             if not is_chosen and can_be(name, where, shape, dtype, mode):
@@ -116,6 +122,7 @@ def time_shape(where: Place, shape: Shape, dtype: str) -> Iterator[dict[str, Any
         times, runs, notes = time_mode(where, ours, theirs, mode, others)
         row = common | {"mode": mode, "milliseconds": times, "runs": runs, "notes": notes}
         row["algorithms"] = [each.algorithm for each in chosen]
+        row["layers"] = at_a_time(where, shape, dtype, mode)
         yield row | {"name": f"{shape.name} {dtype} {mode}", "passed": True, "ratio": ratio(times)}
 
 
@@ -123,12 +130,26 @@ def choices(
     where: Place, shape: Shape, dtype: str, mode: str, asked: str = AUTO
 ) -> tuple[Choice, ...]:
     """What runs the steps of a layer in each pass of a mode."""
-    name = "float32" if dtype == "tf32" else dtype
-    config = RNNConfig(shape.cell, shape.features, shape.hidden_size, dtype=name)
+    config = config_of(shape, dtype)
     extent = shape.seq_len, shape.batch, shape.num_directions
     passes = (False, True) if mode == MODES[-1] else (False,)
     device = where.handle.backend.properties
     return tuple(choose(device, config, *extent, backward=each, asked=asked) for each in passes)
+
+
+def config_of(shape: Shape, dtype: str) -> RNNConfig:
+    direction = CONCAT if shape.num_directions > 1 else LEFT_TO_RIGHT
+    layers, name = shape.num_layers, "float32" if dtype == "tf32" else dtype
+    return RNNConfig(shape.cell, shape.features, shape.hidden_size, layers, direction, dtype=name)
+
+
+def at_a_time(where: Place, shape: Shape, dtype: str, mode: str) -> list[int]:
+    """How many layers run at a time in each pass of a mode."""
+    batch_sizes = (shape.batch,) * shape.seq_len
+    given = where.handle.backend.properties, config_of(shape, dtype), batch_sizes
+    passes = (False, True) if mode == MODES[-1] else (False,)
+    stacks = [wavefront.stack_of(*given, backward=each) for each in passes]
+    return list(map(wavefront.layers_at_a_time, stacks))
 
 
 def can_be(asked: str, where: Place, shape: Shape, dtype: str, mode: str) -> bool:
@@ -140,12 +161,15 @@ def can_be(asked: str, where: Place, shape: Shape, dtype: str, mode: str) -> boo
 
 
 def by(algorithm: str, job: Job) -> Job:
+    """The job by an algorithm, or LAYERWISE."""
+    name, value = (wavefront.VARIABLE, "0") if algorithm == LAYERWISE else (VARIABLE, algorithm)
+
     def run() -> None:
-        os.environ[VARIABLE] = algorithm
+        os.environ[name] = value
         try:
             job()
         finally:
-            del os.environ[VARIABLE]
+            del os.environ[name]
 
     return run
 

@@ -11,7 +11,8 @@ from bench_shapes import MODES
 EMULATED = "EMULATED on a CPU: shows that the checks run, and nothing about any GPU"
 CONTENDERS = (
     *("miopy", "miopy graph", "stepwise", "stepwise graph"),
-    *("grid", "grid graph", "cluster", "cluster graph", "torch", "torch graph"),
+    *("grid", "grid graph", "cluster", "cluster graph", "layerwise", "layerwise graph"),
+    *("torch", "torch graph"),
 )
 
 Record = dict[str, Any]

@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from ..core import algorithm
+from ..core import algorithm, wavefront
 from ..core.algorithm import Choice, DeviceProperties
 from ..core.backend import BackwardRun, ForwardRun, Layer, Matrix, Walk
 from ..core.blocks import THREADS
 from ..core.cluster import Cluster
-from ..core.config import DTYPES
+from ..core.config import DTYPES, RNNConfig
 from ..core.grid import Grid
 from ..errors import BadParam, DeviceError, NotSupported
 from . import cuda_cupy, cuda_source, stepped
@@ -117,14 +117,23 @@ class CudaBackend:
     def prepare(self, walk: Walk, names: tuple[str, ...]) -> None:
         """What takes long is replayed as a graph already: see `Plan.replays`."""
 
-    def choose(self, layer: Layer, directions: int, *, backward: bool) -> Choice:
+    def layers_at_a_time(
+        self, config: RNNConfig, batch_sizes: tuple[int, ...], *, backward: bool
+    ) -> int:
+        stack = wavefront.stack_of(self.properties, config, batch_sizes, backward=backward)
+        return wavefront.layers_at_a_time(stack)
+
+    def choose(self, layer: Layer, directions: int, layers: int, *, backward: bool) -> Choice:
         """Of `stepped.Engine`."""
-        sequence = layer.sequence
-        shape = sequence.steps, max(sequence.batch_sizes, default=0), directions
-        asked = algorithm.asked()
-        return algorithm.choose(
-            self.properties, layer.config, *shape, backward=backward, asked=asked
+        stack = wavefront.stack_of(
+            self.properties, layer.config, layer.sequence.batch_sizes, backward=backward
         )
+        if layers > 1:
+            found = wavefront.choose(stack, layers)
+            assert found is not None, "no more layers are given than layers_at_a_time says"
+            return found
+        shape = stack.config, stack.steps, stack.batch, directions
+        return algorithm.choose(stack.device, *shape, backward=backward, asked=stack.asked)
 
     def kernels(self, layer: Layer, choice: Choice, *, backward: bool) -> dict[str, int]:
         """Of `stepped.Engine`."""

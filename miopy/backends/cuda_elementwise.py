@@ -6,9 +6,7 @@ import ctypes
 import math
 from typing import Any
 
-import numpy as np
-
-from ..core.backend import Matrix, Strided
+from ..core.backend import Matrix, Strided, dropout_scale
 from ..core.config import DTYPES
 from . import cuda_source
 from ._stepped import lib
@@ -251,8 +249,7 @@ class Elementwise:
         mask: int,
         dropout: float,
     ) -> None:
-        one, rate = np.float32(1), np.float32(dropout)
-        scale = Float(0 if rate == 1 else float(one / (one - rate)))
+        scale = Float(dropout_scale(dropout))
         arguments = *walk(y), *walk(x), pointer(mask), shape_of(lengths), scale
         with self._stream:
             kernel = self._typed("dropout_apply", dtype)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..core.backend import BackwardRun, ForwardRun, Layer, Matrix
+from ..core.config import RNNConfig
 from . import stepped
 from ._host import ffi, lib
 from .host_stepped import CELL_NUMBER
@@ -78,6 +79,12 @@ class Operations:
     def _compose(self, compose: Callable[..., None], run: ForwardRun | BackwardRun) -> None:
         """Run a direction of a layer by the stepwise composition."""
         raise NotImplementedError
+
+    def layers_at_a_time(
+        self, config: RNNConfig, batch_sizes: tuple[int, ...], *, backward: bool
+    ) -> int:
+        """A layer keeps all threads busy."""
+        return 1
 
     def recurrence_forward(self, runs: list[ForwardRun]) -> None:
         for run in runs:

@@ -58,7 +58,7 @@ class HostEngine:
 
     fault_address = 0  # no block waits for another
 
-    def choose(self, layer: Layer, directions: int, *, backward: bool) -> Choice:
+    def choose(self, layer: Layer, directions: int, layers: int, *, backward: bool) -> Choice:
         return ONE_BY_ONE
 
     def regions(self, layer: Layer, *nbytes: int) -> list[int]:

@@ -12,8 +12,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from ..core.algorithm import Choice, Residency
-from ..core.backend import BackwardRun, ForwardRun, Layer
+from ..core.backend import BackwardRun, ForwardRun, Layer, dropout_scale
 from ..core.blocks import THREADS
+from ..core.cells import input_runs
 from ..core.config import RNNConfig
 from ..core.grid import SLOTS, Grid
 from ._stepped import ffi, lib
@@ -31,8 +32,8 @@ POLL_LIMIT = 1 << 22  # of a block that waits for another: seconds, where steps 
 class Engine(Protocol):
     """What launches, multiplies and has memory: a device, or the host."""
 
-    def choose(self, layer: Layer, directions: int, *, backward: bool) -> Choice:
-        """What is to run the steps of so many directions of a layer in one pass."""
+    def choose(self, layer: Layer, directions: int, layers: int, *, backward: bool) -> Choice:
+        """What is to run the steps of so many directions of a layer, or layers, in one pass."""
 
     def kernels(self, layer: Layer, choice: Choice, *, backward: bool) -> dict[str, int]:
         """Functions of pointwise.c, states.c, project.c and recurrent_mask.c for a layer's cell,
@@ -66,20 +67,30 @@ def real_number(config: RNNConfig) -> int:
 
 def forward(engine: Engine, runs: Sequence[ForwardRun]) -> None:
     """As `recurrence_forward` of `core.backend`."""
-    layer = runs[0].layer
-    choice = engine.choose(layer, len(runs), backward=False)
+    layer, choice = runs[0].layer, _choose(engine, runs, backward=False)
     kernels = engine.kernels(layer, choice, backward=False)
     calls = ffi.new("stepped_forward[]", len(runs))
-    _give_scratch(engine, calls, layer, _forward_scratch(layer, choice, len(runs)))
+    chunk_rows = _chunk_rows(layer, choice, len(runs))
+    multiplies = any(run.layer.input is not None for run in runs)
+    scratch = _forward_scratch(layer, choice, chunk_rows if multiplies else 0)
+    _give_scratch(engine, calls, layer, scratch)
     for call, run in zip(calls, runs, strict=True):
         _fill_layer(engine, call.layer, run, choice, kernels, "forward")
+        call.layer.follows = run.layer.layer != layer.layer
         _fill_forward(call, run, kernels)
-        call.chunk_rows = _chunk_rows(layer, len(runs))
+        call.chunk_rows = chunk_rows
     engine.run(lib.run_forward, calls, layer)
 
 
+def _choose(
+    engine: Engine, runs: Sequence[ForwardRun] | Sequence[BackwardRun], *, backward: bool
+) -> Choice:
+    layers = len({run.layer.layer for run in runs})
+    return engine.choose(runs[0].layer, len(runs) // layers, layers, backward=backward)
+
+
 def _give_scratch(engine: Engine, calls: Any, layer: Layer, scratch: dict[str, int]) -> None:
-    """Scratch for each direction: bytes by name in kernels/stepped/steps.h; 0 is NULL."""
+    """Scratch for each run: bytes by name in kernels/stepped/steps.h; 0 is NULL."""
     regions = engine.regions(layer, *list(scratch.values()) * len(calls))
     for number, (name, nbytes) in enumerate(scratch.items()):
         for direction, call in enumerate(calls):
@@ -108,30 +119,34 @@ def _fill_forward(call: Any, run: ForwardRun, kernels: dict[str, int]) -> None:
     call.hy, call.cy = pointer(run.hy), pointer(run.cy if config.record.has_cell_state else None)
     call.cells, call.saved = pointer(run.cells), pointer(run.saved)
     call.hidden = pointer(run.hidden)
+    if run.dropped is not None and call.layer.follows:
+        call.drop = pointer(kernels["dropout_apply"])
+        call.drop_from, call.drop_mask = pointer(run.dropped.source), pointer(run.dropped.mask)
+        call.drop_scale = dropout_scale(run.dropped.rate)
 
 
-def _chunk_rows(layer: Layer, directions: int) -> int:
+def _chunk_rows(layer: Layer, choice: Choice, runs: int) -> int:
     """How many rows' input products run ahead of the steps."""
     config, sequence = layer.config, layer.sequence
-    nbytes = config.num_gates * config.hidden_size * config.real_itemsize * directions
+    nbytes = config.num_gates * config.hidden_size * config.real_itemsize * runs
     most = max(sequence.batch_sizes, default=0)
-    return max(most, min(sequence.rows, AHEAD_NBYTES // max(nbytes, 1)))
+    rows = min(sequence.rows, most * (choice.chunk_steps or sequence.steps))
+    return max(most, min(rows, AHEAD_NBYTES // max(nbytes, 1)))
 
 
-def _forward_scratch(layer: Layer, choice: Choice, directions: int) -> dict[str, int]:
-    """Bytes of a direction's scratch, by its name in kernels/stepped/steps.h; 0: none of it."""
+def _forward_scratch(layer: Layer, choice: Choice, ahead_rows: int) -> dict[str, int]:
+    """Bytes of a run's scratch, by its name in kernels/stepped/steps.h; 0: none of it."""
     config, sequence = layer.config, layer.sequence
     most, real = max(sequence.batch_sizes, default=0), config.real_itemsize
     hidden_size, initial = config.hidden_size, sequence.batch * config.initial_size
     row_nbytes = config.num_gates * hidden_size * real
-    ahead = _chunk_rows(layer, directions) * row_nbytes
     return {
         "h": sequence.batch * max(config.state_size, config.initial_size) * real,
         "c": sequence.batch * hidden_size * real if config.record.has_cell_state else 0,
         "sorted": initial * config.itemsize if sequence.order and not choice.is_persistent else 0,
         "operand": most * hidden_size * config.itemsize if config.has_operand else 0,
         "masked_step": most * config.initial_size * config.itemsize if config.recurrent_mask else 0,
-        "x_products": ahead if layer.input is not None else 0,
+        "x_products": ahead_rows * row_nbytes,
         "h_products": 0 if choice.is_persistent else most * row_nbytes,
         **_persistent_scratch(choice, sequence.steps),
     }
@@ -139,13 +154,13 @@ def _forward_scratch(layer: Layer, choice: Choice, directions: int) -> dict[str,
 
 def backward(engine: Engine, runs: Sequence[BackwardRun]) -> None:
     """As `recurrence_backward` of `core.backend`."""
-    layer = runs[0].layer
-    choice = engine.choose(layer, len(runs), backward=True)
+    layer, choice = runs[0].layer, _choose(engine, runs, backward=True)
     kernels = engine.kernels(layer, choice, backward=True)
     calls = ffi.new("stepped_backward[]", len(runs))
     _give_scratch(engine, calls, layer, _backward_scratch(layer, choice))
     for call, run in zip(calls, runs, strict=True):
         _fill_layer(engine, call.layer, run, choice, kernels, "backward")
+        call.layer.follows = run.layer.layer != layer.layer
         _fill_backward(call, run, kernels)
     engine.run(lib.run_backward, calls, layer)
 
@@ -166,6 +181,10 @@ def _fill_backward(call: Any, run: BackwardRun, kernels: dict[str, int]) -> None
     call.dgates, call.dgates_row = pointer(run.dgates.address), run.dgates.row
     if run.dprojected is not None:
         call.dprojected, call.dprojected_row = pointer(run.dprojected.address), run.dprojected.row
+    if run.layer.input is not None:
+        call.w = pointer(run.layer.input.address)
+        call.w_out, call.w_in = run.layer.input.row, run.layer.input.column
+        call.inputs = input_runs(run.layer.config.record, run.layer.position)
 
 
 def _backward_scratch(layer: Layer, choice: Choice) -> dict[str, int]:
@@ -205,6 +224,10 @@ def _fill_layer(
     target.batch_sizes = ffi.cast("int64_t *", sequence.batch_sizes_array.ctypes.data)
     target.offsets = ffi.cast("int64_t *", sequence.offsets.ctypes.data)
     target.order = ffi.cast("int64_t *", engine.upload(sequence.order_array))
+    target.together = choice.runs
+    target.chunk_steps = choice.chunk_steps or sequence.steps
+    if choice.is_persistent:
+        target.uploaded = ffi.cast("int64_t *", engine.upload(sequence.offsets))
     target.load_states = pointer(kernels["load_states"])
     target.store_states = pointer(kernels["store_states"])
     target.u = pointer(layer.recurrent.address)
@@ -226,19 +249,19 @@ def _fill_layer(
     if choice.residency is not None:
         target.persistent.gather = pointer(kernels["gather_fragments"])
         target.persistent.steps = pointer(kernels[f"persistent_{pass_name}"])
-        _fill_persistent(engine, target.persistent, layer, choice.residency)
+        _fill_persistent(target.persistent, choice.residency)
     if choice.slices is not None:
         target.grid.gather = pointer(kernels["gather_slices"])
         target.grid.clear = pointer(kernels["clear_exchange"])
         target.grid.steps = pointer(kernels[f"grid_{pass_name}"])
-        _fill_grid(engine, target.grid, layer, choice.slices)
+        target.grid.fault = pointer(engine.fault_address)
+        _fill_grid(target.grid, choice.slices)
     if choice.cluster is not None:
         target.grid.in_clusters = True
         target.grid.shared_nbytes = choice.cluster.shared_nbytes
 
 
-def _fill_persistent(engine: Engine, target: Any, layer: Layer, held: Residency) -> None:
-    target.offsets = ffi.cast("int64_t *", engine.upload(layer.sequence.offsets))
+def _fill_persistent(target: Any, held: Residency) -> None:
     target.threads = THREADS
     for name in (
         *("rows", "shared_nbytes", "depth", "columns"),
@@ -247,10 +270,8 @@ def _fill_persistent(engine: Engine, target: Any, layer: Layer, held: Residency)
         setattr(target, name, getattr(held, name))
 
 
-def _fill_grid(engine: Engine, target: Any, layer: Layer, grid: Grid) -> None:
-    target.offsets = ffi.cast("int64_t *", engine.upload(layer.sequence.offsets))
-    target.fault, target.poll_limit = pointer(engine.fault_address), POLL_LIMIT
-    target.threads, target.slots = THREADS, SLOTS
+def _fill_grid(target: Any, grid: Grid) -> None:
+    target.threads, target.slots, target.poll_limit = THREADS, SLOTS, POLL_LIMIT
     for name in (
         *("slices_nbytes", "shared_nbytes", "units", "parts", "copies", "rows", "row_tiles"),
         *("plane_width", "depth_tiles", "depth_per_warp", "folds"),

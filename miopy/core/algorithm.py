@@ -109,6 +109,8 @@ class Choice:
 
     products, residency   of the persistent algorithm; None for the others
     grid, cluster         of the algorithms so called; None for the others
+    runs                  directions or layers that one launch runs; 0 where steps run one by one
+    chunk_steps           of a launch, at most; 0: all
     """
 
     algorithm: str
@@ -117,6 +119,8 @@ class Choice:
     residency: Residency | None = None
     grid: Grid | None = None
     cluster: Cluster | None = None
+    runs: int = 0
+    chunk_steps: int = 0
 
     @property
     def is_persistent(self) -> bool:
@@ -130,7 +134,7 @@ class Choice:
 
     @property
     def cycles(self) -> float:
-        """An estimate of a step by blocks that share the matrix."""
+        """An estimate of a step of a run by blocks that share the matrix."""
         shared = self.cluster or self.grid
         return shared.cycles if shared else inf
 
@@ -205,7 +209,7 @@ def choose(
     if asked == PERSISTENT:
         return _insist(_persistent(device, config, batch, directions, backward), asked)
     if asked == GRID:
-        return _insist(_grid(device, config, batch, backward), asked)
+        return _insist(_grid(device, config, batch, directions, backward), asked)
     if asked == CLUSTER:
         return _insist(_cluster(device, config, batch, backward), asked)
     if steps < LEAST_STEPS:
@@ -216,7 +220,7 @@ def choose(
     reason = found.reason
     if found.residency is not None:
         reason = "there are more sequences than blocks at a time take"
-    shared = _shared_if_faster(device, config, steps, batch, backward)
+    shared = _shared_if_faster(device, config, steps, batch, directions, backward)
     if shared.is_persistent or shared.reason == reason:
         return shared
     return Choice(STEPWISE, f"{reason}; {shared.reason}")
@@ -229,11 +233,17 @@ def _insist(found: Choice, asked: str) -> Choice:
 
 
 def _shared_if_faster(
-    device: DeviceProperties, config: RNNConfig, steps: int, batch: int, backward: bool
+    device: DeviceProperties,
+    config: RNNConfig,
+    steps: int,
+    batch: int,
+    directions: int,
+    backward: bool,
 ) -> Choice:
     """A grid or clusters, if they can run a layer and are worth it; else stepwise, and why."""
-    every = [each(device, config, batch, backward) for each in (_grid, _cluster)]
-    found = min(every, key=lambda choice: choice.cycles)
+    on_grid = _grid(device, config, batch, directions, backward)
+    on_clusters = _cluster(device, config, batch, backward)
+    found = min(on_grid, on_clusters, key=lambda choice: choice.cycles)
     if not found.is_persistent:
         return found
     if steps < LEAST_STEPS_OF_GRID:
@@ -262,19 +272,25 @@ def _is_not_for_blocks(config: RNNConfig) -> str | None:
     return None
 
 
-def _grid(device: DeviceProperties, config: RNNConfig, batch: int, backward: bool) -> Choice:
+def _grid(
+    device: DeviceProperties, config: RNNConfig, batch: int, directions: int, backward: bool
+) -> Choice:
     """That algorithm if it can run a layer; else stepwise, and why."""
     if reason := _is_not_for_blocks(config):
         return Choice(STEPWISE, reason)
     if config.dtype not in grid.DTYPES or config.dtype not in device.matrix_instruction:
         return Choice(STEPWISE, f"this device has no matrix instruction for {config.dtype}")
     split = config.dtype == "float32" and not device.allows_tf32
-    resources = device.multiprocessors, device.shared_nbytes
-    found = grid.best(config, batch, *resources, backward, split)
+    resources = batch, device.multiprocessors, device.shared_nbytes
+    found = grid.best(config, *resources, backward, split, directions)
     if found is None:
         held = f"{device.multiprocessors} multiprocessors cannot hold the recurrent matrix"
         return Choice(STEPWISE, held)
-    return Choice(GRID, _shared(found, config.dtype, split), grid=found)
+    reason = _shared(found, config.dtype, split)
+    if directions > 1:
+        together = found.runs > 1
+        reason += "; both directions at a time" if together else "; one direction after the other"
+    return Choice(GRID, reason, grid=found, runs=found.runs)
 
 
 def _shared(found: Grid, dtype: str, split: bool) -> str:
@@ -303,7 +319,7 @@ def _cluster(device: DeviceProperties, config: RNNConfig, batch: int, backward: 
     slices = found.slices
     blocks = f"{slices.copies} clusters of {slices.parts} blocks of {slices.units} units"
     reason = f"{blocks} share the recurrent matrix, each for {slices.rows} sequences"
-    return Choice(CLUSTER, reason, cluster=found)
+    return Choice(CLUSTER, reason, cluster=found, runs=1)
 
 
 def _persistent(
@@ -321,5 +337,5 @@ def _persistent(
             f"a block of {held.rows} sequences takes {held.shared_nbytes} bytes of shared memory"
         )
         if held.shared_nbytes <= device.shared_nbytes:
-            return Choice(PERSISTENT, needed, products, held)
+            return Choice(PERSISTENT, needed, products, held, runs=directions)
     return Choice(STEPWISE, f"{needed} and may have {device.shared_nbytes}")

@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
+import numpy as np
+
 from ..errors import BadParam
 from .codes import QuantizedKernels
 from .config import RIGHT_TO_LEFT, RNNConfig
@@ -96,6 +98,21 @@ class Layer:
         return self.direction == 1 or self.config.direction == RIGHT_TO_LEFT
 
 
+def dropout_scale(rate: float) -> float:
+    """Of what dropout keeps, in single precision."""
+    one, dropped = np.float32(1), np.float32(rate)
+    return 0.0 if dropped == 1 else float(one / (one - dropped))
+
+
+class Dropped(NamedTuple):
+    """What a layer reads of the output (T, S) of the one below, which is at `source`: dropout_scale
+    times what the mask (T, S), of bytes, keeps, else 0."""
+
+    source: int
+    mask: int
+    rate: float
+
+
 class ForwardRun(NamedTuple):
     """A layer in one direction, over the whole sequence. S is P with a projection, else H; S' is
     the config's initial_size.
@@ -111,6 +128,7 @@ class ForwardRun(NamedTuple):
     attention  (T,)     if the cell takes it
     recurrent_mask  (N, S')  multiplies what the recurrent matrices multiply; None: ones
     masked   (T, S')    the states times the mask, for backward; None in inference, or without
+    dropped  what x is first to be made of; None if it is there, or as the run before makes it
     """
 
     layer: Layer
@@ -127,6 +145,7 @@ class ForwardRun(NamedTuple):
     attention: int | None = None
     recurrent_mask: int | None = None
     masked: int | None = None
+    dropped: Dropped | None = None
 
 
 class BackwardRun(NamedTuple):
@@ -216,13 +235,21 @@ class Backend(Protocol):
         """What runs a walk, given the addresses of these names in this order; None if nothing is
         faster than the walk itself. The walk is called with addresses that mean nothing."""
 
+    def layers_at_a_time(
+        self, config: RNNConfig, batch_sizes: tuple[int, ...], *, backward: bool
+    ) -> int:
+        """How many layers a call of recurrence_forward or recurrence_backward takes; 1 for stacks
+        of more than one direction."""
+
     def recurrence_forward(self, runs: list[ForwardRun]) -> None:
         """Run one direction of a layer, or both: these may run at the same time, since nothing that
         one writes overlaps anything of the other. They differ in nothing but addresses and
-        direction."""
+        direction. Or up to layers_at_a_time layers, each of which reads what the run before it
+        writes, or what is `dropped` of that."""
 
     def recurrence_backward(self, runs: list[BackwardRun]) -> None:
-        """As `recurrence_forward`."""
+        """As `recurrence_forward`, of layers the top one first: dy of each but the first is written
+        here, from the dgates and the input matrices of the one before."""
 
     def gemm(
         self,

@@ -8,9 +8,9 @@ dgates, or its dprojected, will stand, and each element is read before it is ove
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 
 from .backend import Backend, BackwardRun, Layer, Matrix
+from .cells import input_runs
 from .config import DTYPES, SUM, RNNConfig
 from .forward import Rows, columns, layer_of, packed_attention, reserved, state_address
 from .placement import Placement
@@ -44,25 +44,6 @@ class Gradients:
     def output(self, layer: int, direction: int) -> Matrix:
         """The gradient of the output of a layer that another reads: (T, S)."""
         return self.dprojected(layer, direction) or self.dgates(layer, direction)
-
-
-def input_plane(config: RNNConfig, position: tuple[int, ...], gate: int) -> int:
-    """Where in dgates the input plane of a gate of the cell is."""
-    plane = config.record.input_plane(gate)
-    return plane if plane >= config.num_gates else position[gate]
-
-
-@lru_cache(maxsize=256)
-def input_runs(config: RNNConfig, position: tuple[int, ...]) -> list[tuple[int, int, int]]:
-    """Gates whose input planes are adjacent: (first gate in layout order, plane, how many)."""
-    planes = [input_plane(config, position, position.index(at)) for at in range(config.num_gates)]
-    runs: list[tuple[int, int, int]] = []
-    for at, plane in enumerate(planes):
-        if runs and plane == runs[-1][1] + runs[-1][2]:
-            runs[-1] = (runs[-1][0], runs[-1][1], runs[-1][2] + 1)
-        else:
-            runs.append((at, plane, 1))
-    return runs
 
 
 def backward_data(
@@ -108,9 +89,10 @@ def backward_data(
     if dx.index is not None:
         packed_dx = plan.workspace.address(workspace, "packed_x")
     taken = packed_attention(plan, backend, attention, workspace)
+    together = backend.layers_at_a_time(config, sequence.batch_sizes, backward=True)
+    runs: list[BackwardRun] = []
     for layer in reversed(range(config.num_layers)):
         is_top = layer == config.num_layers - 1
-        runs = []
         for direction in range(config.num_directions):
             run = layer_of(plan, weights, sequence, layer, direction)
             output = plan.reserve.address(reserve, "outputs", layer)
@@ -136,12 +118,12 @@ def backward_data(
                     recurrent_mask=state_address(run, recurrent_mask, config.initial_size),
                 )
             )
+        if layer and len(runs) < together:
+            continue
         backend.recurrence_backward(runs)
-        for each in runs:
-            if layer or config.has_input_matrices:
-                _input_gradient(backend, each.layer, left, packed_dx)
-            elif config.given_products:
-                _product_gradient(backend, each.layer, left, packed_dx)
+        for each in runs[-config.num_directions :]:
+            _input_gradient(backend, each.layer, left, packed_dx)
+        runs = []
     if config.skip_input and config.num_layers:
         _skip_gradient(backend, weights.order(config), left, packed_dx)
     if dx.index is not None:
@@ -187,11 +169,14 @@ def _mask(plan: Plan, reserve: int, layer: int, direction: int) -> Matrix | None
 
 def _input_gradient(backend: Backend, run: Layer, left: Gradients, dx: int) -> None:
     """The gradient of what a layer reads: of x, or of the output of the layer below, which both
-    directions add to unless each has its own."""
+    directions add to unless each has its own. Not of x that a layer adds: see _skip_gradient."""
     config, direction = run.config, run.direction
     if run.layer == 0:
         target = Matrix(dx, config.input_size)
-        _times_weights(backend, run, left, target, 0, config.input_size, direction > 0)
+        if config.has_input_matrices:
+            _times_weights(backend, run, left, target, 0, config.input_size, direction > 0)
+        elif config.given_products:
+            _product_gradient(backend, run, left, dx)
         return
     below = [direction] if config.independent else range(config.num_directions)
     adds = direction > 0 and not config.independent
@@ -213,7 +198,7 @@ def _times_weights(
     with `accumulate`."""
     config, dgates = run.config, left.dgates(run.layer, run.direction)
     assert run.input is not None
-    for gate, plane, gates in input_runs(config, run.position):
+    for gate, plane, gates in input_runs(config.record, run.position):
         backend.gemm(
             config.dtype,
             target,
@@ -237,7 +222,7 @@ def _skip_gradient(backend: Backend, position: tuple[int, ...], left: Gradients,
     width = config.record.num_planes * config.hidden_size
     planes = []
     for direction in range(config.num_directions):
-        for _, plane, count in input_runs(config, position):
+        for _, plane, count in input_runs(config.record, position):
             planes += [direction * width + (plane + i) * config.hidden_size for i in range(count)]
     rows, target = left.plan.rows, Matrix(dx, config.input_size)
     dgates = left.dgates(0, 0)
@@ -248,7 +233,7 @@ def _product_gradient(backend: Backend, run: Layer, left: Gradients, dx: int) ->
     """x was the input products of every gate, so its gradient is theirs."""
     config, dgates = run.config, left.dgates(0, run.direction)
     hidden = config.hidden_size
-    for gate, plane, count in input_runs(config, run.position):
+    for gate, plane, count in input_runs(config.record, run.position):
         column = (run.direction * config.num_gates + gate) * hidden * config.itemsize
         target, columns = Matrix(dx + column, config.input_size), count * hidden
         rows, first = left.plan.rows, [plane * hidden]

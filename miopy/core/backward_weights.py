@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from .backend import Backend, Layer, Matrix, Vectors
-from .backward_data import Gradients, gate_rows, input_plane, input_runs
+from .backward_data import Gradients, gate_rows
+from .cells import input_plane, input_runs
 from .config import RNNConfig
 from .forward import Rows, columns, layer_input, layer_of, reserved, state_address
 from .placement import Placement
@@ -115,7 +116,7 @@ class Sums:
         config = self.run.config
         if self.run.input is None:
             return
-        for gate, plane, gates in input_runs(config, self.run.position):
+        for gate, plane, gates in input_runs(config.record, self.run.position):
             to = gate_rows(config, self.run.input, gate)
             width = gates * config.hidden_size
             self._product(to, self._planes(plane), x, width, self.run.input_size)
@@ -146,7 +147,7 @@ def vector_runs(
     peepholes: Vectors,
 ) -> list[tuple[int, int, int]]:
     """Vectors that are adjacent, as their planes in dgates are: (plane, vector, how many)."""
-    inputs = [input_plane(config, position, gate) for gate in range(config.num_gates)]
+    inputs = [input_plane(config.record, position, gate) for gate in range(config.num_gates)]
     nbytes = config.hidden_size * config.itemsize
     runs: list[tuple[int, int, int]] = []
     for planes, vectors in (

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 
 @dataclass(frozen=True)
@@ -169,3 +170,22 @@ CELLS = {
         ),
     )
 }
+
+
+def input_plane(cell: Cell, position: tuple[int, ...], gate: int) -> int:
+    """Where in dgates the input plane of a gate of the cell is; `position`: of each gate."""
+    plane = cell.input_plane(gate)
+    return plane if plane >= len(cell.gates) else position[gate]
+
+
+@lru_cache(maxsize=256)
+def input_runs(cell: Cell, position: tuple[int, ...]) -> list[tuple[int, int, int]]:
+    """Gates whose input planes are adjacent: (first gate in layout order, plane, how many)."""
+    planes = [input_plane(cell, position, position.index(at)) for at in range(len(cell.gates))]
+    runs: list[tuple[int, int, int]] = []
+    for at, plane in enumerate(planes):
+        if runs and plane == runs[-1][1] + runs[-1][2]:
+            runs[-1] = (runs[-1][0], runs[-1][1], runs[-1][2] + 1)
+        else:
+            runs.append((at, plane, 1))
+    return runs

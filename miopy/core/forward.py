@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from .backend import Backend, ForwardRun, Layer, Matrix
+from .backend import Backend, Dropped, ForwardRun, Layer, Matrix
 from .config import SUM, RNNConfig
 from .placement import Placement, placed
 from .plan import Plan
@@ -106,11 +106,13 @@ def forward(
         source = plan.workspace.address(workspace, "packed_x")
         backend.gather_rows(source, x.address, x.index, config.input_size * config.itemsize)
     taken = packed_attention(plan, backend, attention, workspace)
+    together = backend.layers_at_a_time(config, sequence.batch_sizes, backward=False)
+    runs: list[ForwardRun] = []
+    dropped = None
     for layer in range(config.num_layers):
         output = _output(plan, layer, y, workspace, reserve)
         is_copied = layer == last and y.index is None and output != y.address
         copy = y.address if is_copied and config.direction != SUM else None
-        runs = []
         for direction in range(config.num_directions):
             run = layer_of(plan, weights, sequence, layer, direction)
             runs.append(
@@ -129,12 +131,20 @@ def forward(
                     attention=taken,
                     recurrent_mask=state_address(run, recurrent_mask, config.initial_size),
                     masked=reserved(plan, reserve, "masked", layer, direction),
+                    dropped=dropped,
                 )
             )
-        backend.recurrence_forward(runs)
-        source = output
+        source, dropped = output, None
         if dropout and reserve is not None and layer < last:
-            source = _drop(plan, backend, layer, output, reserve, dropout)
+            source = plan.reserve.address(reserve, "dropped", layer)
+            dropped = _draw(plan, backend, layer, output, reserve, dropout)
+        if layer == last or (layer + 1) % together == 0:
+            backend.recurrence_forward(runs)
+            runs = []
+            if dropped is not None:
+                elements = plan.rows * config.layer_output_size
+                backend.dropout_apply(config.dtype, source, *dropped[:2], elements, dropped.rate)
+                dropped = None
     if config.direction == SUM:
         output = _add_directions(plan, backend, output, y, workspace)
     if y.index is not None:
@@ -180,15 +190,13 @@ def reserved(plan: Plan, reserve: int | None, name: str, *index: int) -> int | N
     return plan.reserve.address(reserve, name, *index)
 
 
-def _drop(
+def _draw(
     plan: Plan, backend: Backend, layer: int, output: int, reserve: int, dropout: Dropout
-) -> int:
-    """Drop elements of a layer's output; the next layer reads the result."""
+) -> Dropped:
+    """What to drop of a layer's output, by a mask that is drawn here."""
     elements = plan.rows * plan.config.layer_output_size
     mask = plan.reserve.address(reserve, "mask", layer)
-    dropped = plan.reserve.address(reserve, "dropped", layer)
     backend.dropout_mask(mask, dropout.states, elements, dropout.rate)
     if dropout.advances:
         backend.dropout_advance(dropout.states, elements)
-    backend.dropout_apply(plan.config.dtype, dropped, output, mask, elements, dropout.rate)
-    return dropped
+    return Dropped(output, mask, dropout.rate)

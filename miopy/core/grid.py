@@ -85,6 +85,7 @@ class Grid:
     planes           of the exchanged inputs: one, or a gradient for each gate
     depth_per_warp   tiles of depth that a warp has
     folds            warps whose sums share a place
+    runs             directions or layers that one launch runs, each with blocks of its own
     shared_nbytes    of a block
     """
 
@@ -97,10 +98,11 @@ class Grid:
     rows: int
     planes: int
     folds: int
+    runs: int = 1
 
     @property
     def blocks(self) -> int:
-        return self.parts * self.copies
+        return self.parts * self.copies * self.runs
 
     @property
     def row_tiles(self) -> int:
@@ -176,8 +178,9 @@ class Grid:
 
     @property
     def cycles(self) -> float:
-        """An estimate of one step."""
-        return EXCHANGE_CYCLES + self.product_cycles + self.ingested_nbytes / INGESTED_PER_CYCLE
+        """An estimate of one step of a run; those of a launch share its time."""
+        ingested = self.ingested_nbytes / INGESTED_PER_CYCLE
+        return (EXCHANGE_CYCLES + self.product_cycles + ingested) / self.runs
 
 
 @lru_cache(maxsize=1024)
@@ -188,15 +191,23 @@ def best(
     shared_nbytes: int,
     backward: bool,
     split: bool = False,
+    directions: int = 1,
 ) -> Grid | None:
     """The fastest grid by the estimate; None if no multiprocessors can hold the matrix.
 
     batch           sequences in the first step
     shared_nbytes   that a block may have
     split           as in `GridProducts`
+    directions      of the layer: they share the multiprocessors, or run one after the other
     """
     ways = products(config.num_gates, config.itemsize, backward, split)
-    found = _grids(config, batch, multiprocessors, shared_nbytes, backward, ways)
+    found = [
+        replace(grid, runs=together)
+        for together in range(1, directions + 1)
+        for grid in _grids(
+            config, batch, multiprocessors // together, shared_nbytes, backward, ways
+        )
+    ]
     return min(found, key=lambda grid: (grid.cycles, grid.blocks), default=None)
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
 
-from . import algorithm
+from . import wavefront
 from .algorithm import DeviceProperties
 from .config import SUM, RNNConfig
 from .sequence import Sequence
@@ -53,13 +53,11 @@ class Plan:
         return 4 <= len(batch_sizes) <= MOST_REPLAYED_STEPS and operations < REPLAYED_OPERATIONS
 
     def explain(self, device: DeviceProperties, sequence: Sequence) -> dict[str, str]:
-        """For each pass, what runs the steps of a layer on a device, and why."""
-        asked, explained = algorithm.asked(), {}
+        """For each pass, what runs the steps of the layers on a device, and why."""
+        explained = {}
         for name, backward in (("forward", False), ("backward", True)):
-            most = max(sequence.batch_sizes, default=0)
-            shape = sequence.steps, most, self.config.num_directions
-            choice = algorithm.choose(device, self.config, *shape, backward=backward, asked=asked)
-            explained[name] = f"{choice.algorithm}: {choice.reason}"
+            stack = wavefront.stack_of(device, self.config, sequence.batch_sizes, backward=backward)
+            explained[name] = wavefront.explain(stack)
         return explained
 
 

@@ -73,18 +73,13 @@ INLINE void load_planes(real *pre, const real *given, const forward_step *s, int
                 s->hidden_size);
 }
 
-/* The cell on row b and unit u of a step of forward, whose h and c it replaces, with what
- * load_given has read; h' as stored. */
-INLINE storage forward_element(const forward_step *s, const real *scalars, const real *given,
-                               int64_t b, int64_t u)
+/* Replace h and c of row b and unit u, and keep what is to be kept; h' as stored. */
+INLINE storage store_forward(const forward_step *s, const real *next, const real *saved, int64_t b,
+                             int64_t u)
 {
     storage *output = (storage *)s->output, *y = (storage *)s->y, *keep = (storage *)s->saved;
     real *h = (real *)s->h, *c = (real *)s->c, *cells = (real *)s->cells;
     const int64_t e = b * s->hidden_size + u;
-    real pre[MOST_PLANES], saved[MOST_PLANES], next[2];
-    const real prev[2] = {h ? h[e] : zero, STATES > 1 ? c[e] : zero};
-    load_planes(pre, given, s, b, u);
-    cell_forward(scalars, pre, prev, next, saved);
     const storage stored = to_storage(next[0]);
     if (h)
         h[e] = next[0];
@@ -99,6 +94,20 @@ INLINE storage forward_element(const forward_step *s, const real *scalars, const
         for (int v = 0; v < SAVED; v++)
             keep[(b * SAVED + v) * s->hidden_size + u] = to_storage(saved[v]);
     return stored;
+}
+
+/* The cell on row b and unit u of a step of forward, with what load_given has read; h' as stored.
+ */
+INLINE storage forward_element(const forward_step *s, const real *scalars, const real *given,
+                               int64_t b, int64_t u)
+{
+    const real *h = (const real *)s->h, *c = (const real *)s->c;
+    const int64_t e = b * s->hidden_size + u;
+    real pre[MOST_PLANES], saved[MOST_PLANES], next[2];
+    const real prev[2] = {h ? h[e] : zero, STATES > 1 ? c[e] : zero};
+    load_planes(pre, given, s, b, u);
+    cell_forward(scalars, pre, prev, next, saved);
+    return store_forward(s, next, saved, b, u);
 }
 
 /* What an element of backward reads that no step of backward makes, as it is in memory: it may be
@@ -161,24 +170,17 @@ INLINE real real_dy(const backward_inputs *in, const backward_step *s)
     return in->mask ? dy * (real)s->scale : zero;
 }
 
-/* The cell on row b and unit u of a step of backward data, with what load_backward has read for it.
- * dh becomes what passes to the step before directly, without the product that is made of dgates.
- * `passed` (PLANES,) gets dgates as stored; nothing for a row that has ended. */
-INLINE void backward_element(const backward_step *s, const real *scalars, const backward_inputs *in,
-                             int64_t b, int64_t u, storage *passed)
+/* The cell on row b and unit u of a step of backward data, given all that it needs. dh becomes what
+ * passes to the step before directly, without the product that is made of dgates. `passed`
+ * (PLANES,) gets dgates as stored. */
+INLINE void run_backward(const backward_step *s, const real *scalars, const real *saved,
+                         const real *prev, const real *next, const real *dnext, int64_t b,
+                         int64_t u, storage *passed)
 {
-    const real *products = (const real *)s->products;
     real *dh = (real *)s->dh, *dc = (real *)s->dc;
     storage *dgates = (storage *)s->dgates;
     const int64_t e = b * s->hidden_size + u;
-    const real from_after = dh[e] + (b < s->product_rows ? products[e] : zero);
-    if (b >= s->rows) {
-        dh[e] = from_after;
-        return;
-    }
-    real saved[MOST_PLANES], dpre[MOST_PLANES], prev[2], next[2], dprev[2];
-    const real dnext[2] = {from_after + real_dy(in, s), STATES > 1 ? dc[e] : zero};
-    numbers_of(saved, prev, next, in, s, b, u);
+    real dpre[MOST_PLANES], dprev[2];
     cell_backward(scalars, saved, prev, next, dnext, dpre, dprev);
     dh[e] = dprev[0];
     if (STATES > 1)
@@ -188,4 +190,23 @@ INLINE void backward_element(const backward_step *s, const real *scalars, const 
         dgates[b * s->dgates_row + position_of(s->position, plane) * s->hidden_size + u] =
             passed[plane];
     }
+}
+
+/* The same with what load_backward has read. A row that has ended only adds its product to dh, and
+ * passes nothing. */
+INLINE void backward_element(const backward_step *s, const real *scalars, const backward_inputs *in,
+                             int64_t b, int64_t u, storage *passed)
+{
+    const real *products = (const real *)s->products, *dc = (const real *)s->dc;
+    real *dh = (real *)s->dh;
+    const int64_t e = b * s->hidden_size + u;
+    const real from_after = dh[e] + (b < s->product_rows ? products[e] : zero);
+    if (b >= s->rows) {
+        dh[e] = from_after;
+        return;
+    }
+    real saved[MOST_PLANES], prev[2], next[2];
+    const real dnext[2] = {from_after + real_dy(in, s), STATES > 1 ? dc[e] : zero};
+    numbers_of(saved, prev, next, in, s, b, u);
+    run_backward(s, scalars, saved, prev, next, dnext, b, u, passed);
 }

@@ -58,7 +58,7 @@ typedef struct {
 /* What a block is given besides, to take `capacity` sequences through many steps. */
 typedef struct {
     const int64_t *offsets;   /* (steps + 1): the first row of each step */
-    int64_t steps, low, high; /* all there are; forward runs [low, high) */
+    int64_t steps, low, high; /* all there are; those to be run: [low, high) */
     int64_t batch, hidden_size;
     int reverse, capacity;
 } block_steps;
@@ -74,7 +74,7 @@ typedef struct {
     int tiles_per_warp, slots;
 } block_matrix;
 
-/* What blocks are given for a direction of a layer: its step, but for all rows. */
+/* What blocks are given for a run, a direction or a layer: its step, but for all rows. */
 typedef struct {
     forward_step step;
     block_steps steps;
@@ -87,15 +87,15 @@ typedef struct {
     block_matrix matrix;
 } backward_blocks;
 
-/* What a launch is given: the second direction of two has blocks of its own. */
-#define MOST_DIRECTIONS 2
+/* What a launch is given: each run has blocks of its own. */
+#define MOST_RUNS 4
 
 typedef struct {
-    forward_blocks direction[MOST_DIRECTIONS];
+    forward_blocks run[MOST_RUNS];
 } forward_launch;
 
 typedef struct {
-    backward_blocks direction[MOST_DIRECTIONS];
+    backward_blocks run[MOST_RUNS];
 } backward_launch;
 
 /* Where a plane of the cell is in products and dgates. A device's kernels are compiled for

@@ -16,7 +16,7 @@ SUCCESS = 0
 
 _INT, _UNSIGNED, _POINTER = ctypes.c_int, ctypes.c_uint, ctypes.c_void_p
 LAUNCH = ctypes.CFUNCTYPE(_INT, _POINTER, *[_UNSIGNED] * 7, *[_POINTER] * 3)
-_LAUNCH_TOGETHER = ctypes.CFUNCTYPE(_INT, _POINTER, *[_UNSIGNED] * 7, *[_POINTER] * 2)
+LAUNCH_TOGETHER = ctypes.CFUNCTYPE(_INT, _POINTER, *[_UNSIGNED] * 7, *[_POINTER] * 2)
 _MATRIX = (_POINTER, _INT, _INT)
 _GEMM = ctypes.CFUNCTYPE(
     *(_INT, _POINTER, *[_INT] * 5, _POINTER, *_MATRIX, *_MATRIX, _POINTER, *_MATRIX, _INT, _INT)
@@ -79,7 +79,7 @@ def launch(
     values = list(map(_argument, arguments))
     addresses = (_POINTER * len(values))(*map(ctypes.addressof, values))
     if together:
-        call = _LAUNCH_TOGETHER(device.calls.launch_together)
+        call = LAUNCH_TOGETHER(device.calls.launch_together)
         return call(function, *grid, *block, shared_nbytes, stream, addresses)
     if cluster:
         attribute = _Attribute(_CLUSTER_DIMENSION, 0, (cluster, 1, 1))

@@ -60,27 +60,6 @@ INLINE void run_forward_cell(forward_results *to, const real *scalars, const for
     cell_forward(scalars, pre, of->prev, to->next, to->saved);
 }
 
-/* Replace h and c, and keep what is to be kept. */
-INLINE void store_forward(const forward_step *s, const forward_results *of, int64_t b, int64_t u)
-{
-    storage *output = (storage *)s->output, *y = (storage *)s->y, *keep = (storage *)s->saved;
-    real *h = (real *)s->h, *c = (real *)s->c, *cells = (real *)s->cells;
-    const int64_t e = b * s->hidden_size + u;
-    const storage stored = to_storage(of->next[0]);
-    if (h)
-        h[e] = of->next[0];
-    output[b * s->output_row + u] = stored;
-    if (y)
-        y[b * s->y_row + u] = stored;
-    if (STATES > 1)
-        c[e] = of->next[1];
-    if (STATES > 1 && cells)
-        cells[e] = of->next[1];
-    if (keep)
-        for (int v = 0; v < SAVED; v++)
-            keep[(b * SAVED + v) * s->hidden_size + u] = to_storage(of->saved[v]);
-}
-
 /* What a row and unit of a step of backward data have besides their product. */
 typedef struct {
     real saved[MOST_PLANES], prev[2], next[2];
@@ -114,30 +93,17 @@ INLINE void load_backward_given(backward_given *to, const backward_step *s, int6
 }
 
 /* The cell on row b and unit u of a step of backward data, with what the step handled before passes
- * on to dh. dh becomes what passes to the step before directly, without the product that is made of
- * dgates. `passed` (PLANES,) gets dgates as stored; nothing for a row that has ended. */
+ * on to dh; `passed` as of run_backward. A row that has ended only adds that to dh. */
 INLINE void run_backward_cell(const backward_step *s, const real *scalars, const backward_given *of,
                               real product, int64_t b, int64_t u, storage *passed)
 {
-    real *dh = (real *)s->dh, *dc = (real *)s->dc;
-    storage *dgates = (storage *)s->dgates;
-    const int64_t e = b * s->hidden_size + u;
     const real from_after = of->dh + product;
     if (b >= s->rows) {
-        dh[e] = from_after;
+        ((real *)s->dh)[b * s->hidden_size + u] = from_after;
         return;
     }
-    real dpre[MOST_PLANES], dprev[2];
     const real dnext[2] = {from_after + of->dy, of->dc};
-    cell_backward(scalars, of->saved, of->prev, of->next, dnext, dpre, dprev);
-    dh[e] = dprev[0];
-    if (STATES > 1)
-        dc[e] = dprev[1];
-    for (int plane = 0; plane < PLANES; plane++) {
-        passed[plane] = to_storage(dpre[plane]);
-        dgates[b * s->dgates_row + position_of(s->position, plane) * s->hidden_size + u] =
-            passed[plane];
-    }
+    run_backward(s, scalars, of->saved, of->prev, of->next, dnext, b, u, passed);
 }
 
 #endif

@@ -45,56 +45,61 @@ INLINE void finish_tile(const backward_given *given, const backward_step *s, con
     }
 }
 
-/* All steps of backward data, against forward's order. `all` is as for a step, but for all rows;
- * its real gradients of states (batch, H) are read and overwritten. */
-BLOCK_KERNEL FN(grid_backward)(backward_step all, block_steps p, matrix_slices m, block_exchange g)
+/* The steps [low, high) of backward data, against forward's order, of a run for each row of the
+ * grid. A step is as for a single one, but for all rows; its real gradients of states (batch, H)
+ * are read and overwritten. */
+BLOCK_KERNEL FN(grid_backward)(LAUNCHED(grid_backward_launch) launch)
 {
     DYNAMIC_SHARED(memory);
-    const grid_block in = grid_block_of(memory, &p, &m);
-    const real scalars[] = SCALARS_OF(all);
-    exchange x = exchange_of(&g, &m, &in);
+    const grid_backward_blocks *of = &launch.run[blockIdx.y];
+    const block_steps *p = &of->steps;
+    const matrix_slices *m = &of->matrix;
+    const grid_block in = grid_block_of(memory, p, m);
+    const real scalars[] = SCALARS_OF(of->step);
+    exchange x = exchange_of(&of->exchange, m, &in);
     fragment resident[RESIDENT];
-    load_slice(&m, in.part, resident, in.fragments);
+    load_slice(m, in.part, resident, in.fragments);
     begin_exchange(&x);
     int after = 0;      /* rows of the step handled before */
     uint32_t count = 0; /* of tiles multiplied: a barrier each */
     /* One step more than there are: it only adds the last products. */
-    for (int step = 0; step <= p.steps; step++) {
-        const int t = (int)(p.reverse ? step : p.steps - 1 - step),
-                  from = p.reverse ? t + 1 : t - 1;
-        const int rows = rows_of_step(&p, in.first, t), before = rows_of_step(&p, in.first, from);
-        const int row = first_row_of_step(&p, in.first, t);
+    for (int step = 0; step <= p->high - p->low; step++) {
+        const int t = (int)(p->reverse ? p->low + step : p->high - 1 - step);
+        const int from = p->reverse ? t + 1 : t - 1, is_over = step == p->high - p->low;
+        const int rows = is_over ? 0 : rows_of_step(p, in.first, t);
+        const int before = rows_of_step(p, in.first, from);
+        const int row = first_row_of_step(p, in.first, t);
         if (turn(&x, step)) {
-            clear_own(&x, &in, &m, step, p.capacity);
+            clear_own(&x, &in, m, step, p->capacity);
 #if SHARES > 1
-            clear_own_sums(&x, &g, &m, in.part, step, p.capacity);
+            clear_own_sums(&x, &of->exchange, m, in.part, step, p->capacity);
 #endif
         }
         for (int b = 0; b < rows || b < after; b += TILE_ROWS) {
             backward_given given[ELEMENTS];
-            real *sums = sums_of_tile(&in, &m, b < after ? count++ : count);
+            real *sums = sums_of_tile(&in, m, b < after ? count++ : count);
             backward_step s =
-                backward_rows(&all, &p, in.first, row, first_row_of_step(&p, in.first, from));
+                backward_rows(&of->step, p, in.first, row, first_row_of_step(p, in.first, from));
             s.rows = rows;
             s.product_rows = after;
             s.before_rows = before < rows ? before : rows;
             if (PLACES == 2)
-                load_tile(given, &s, &in, &m, b);
+                load_tile(given, &s, &in, m, b);
             if (b < after)
-                multiply_slice(sums, &m, in.part, &x, step, b / TILE_ROWS, after - b, resident,
+                multiply_slice(sums, m, in.part, &x, step, b / TILE_ROWS, after - b, resident,
                                in.fragments);
 #if SHARES > 1
-            hand_on_sums(sums, &x, &g, &m, in.part, step, b, after - b);
+            hand_on_sums(sums, &x, &of->exchange, m, in.part, step, b, after - b);
 #endif
-            s = backward_rows(&all, &p, in.first, anew(row),
-                              first_row_of_step(&p, in.first, anew(from)));
+            s = backward_rows(&of->step, p, in.first, anew(row),
+                              first_row_of_step(p, in.first, anew(from)));
             s.rows = rows;
             s.product_rows = after;
             s.before_rows = before < rows ? before : rows;
             if (PLACES == 1) /* there were no registers before */
-                load_tile(given, &s, &in, &m, b);
-            find_again(&x, &g, &m, &in);
-            finish_tile(given, &s, scalars, &in, &m, sums, &x, &g, step, b);
+                load_tile(given, &s, &in, m, b);
+            find_again(&x, &of->exchange, m, &in);
+            finish_tile(given, &s, scalars, &in, m, sums, &x, &of->exchange, step, b);
         }
         after = rows;
     }

@@ -43,42 +43,48 @@ INLINE void finish_tile(const forward_given *given, const forward_step *s, const
         }
         hand_on(x, step + 1, b, u, value, at.is_there && b < next);
         if (is_run)
-            store_forward(s, &results, b, u);
+            store_forward(s, results.next, results.saved, b, u);
     }
 }
 
-/* The steps [low, high) of forward. `all` is as for a step, but for all rows; its real states
- * (batch, H) are read and overwritten. Step 0 of the exchange is the first of these. */
-BLOCK_KERNEL FN(grid_forward)(forward_step all, block_steps p, matrix_slices m, block_exchange g)
+/* The steps [low, high) of forward, of a run for each row of the grid. A step is as for a single
+ * one, but for all rows; its real states (batch, H) are read and overwritten. Step 0 of the
+ * exchange is the first of these. */
+BLOCK_KERNEL FN(grid_forward)(LAUNCHED(grid_forward_launch) launch)
 {
     DYNAMIC_SHARED(memory);
-    const grid_block in = grid_block_of(memory, &p, &m);
-    const real scalars[] = SCALARS_OF(all);
-    exchange x = exchange_of(&g, &m, &in);
+    const grid_forward_blocks *of = &launch.run[blockIdx.y];
+    const matrix_slices *m = &of->matrix;
+    const grid_block in = grid_block_of(memory, &of->steps, m);
+    const real scalars[] = SCALARS_OF(of->step);
+    exchange x = exchange_of(&of->exchange, m, &in);
     fragment resident[RESIDENT];
-    load_slice(&m, in.part, resident, in.fragments);
+    load_slice(m, in.part, resident, in.fragments);
     begin_exchange(&x);
     uint32_t count = 0; /* of tiles multiplied: a barrier each */
-    /* One step before the first: it only hands on the first states. */
-    for (int step = -1; step < p.high - p.low; step++) {
-        const int t = (int)(p.reverse ? p.high - 1 - step : p.low + step);
-        const int is_last = step + 1 == p.high - p.low;
-        const int rows = step < 0 ? 0 : rows_of_step(&p, in.first, t);
-        const int next = is_last ? 0 : rows_of_step(&p, in.first, p.reverse ? t - 1 : t + 1);
-        const int row = first_row_of_step(&p, in.first, t);
+    /* One step before the first: it only hands on the first states. What a step is given is read
+     * anew in each: registers are for the matrix. */
+    for (int step = -1; step < of->steps.high - of->steps.low; step++) {
+        const block_steps *p = &launch.run[anew(blockIdx.y)].steps;
+        const int t = (int)(p->reverse ? p->high - 1 - step : p->low + step);
+        const int is_last = step + 1 == p->high - p->low;
+        const int rows = step < 0 ? 0 : rows_of_step(p, in.first, t);
+        const int next = is_last ? 0 : rows_of_step(p, in.first, p->reverse ? t - 1 : t + 1);
+        const int row = first_row_of_step(p, in.first, t);
         if (step > 0 && turn(&x, step))
-            clear_own(&x, &in, &m, step, p.capacity);
+            clear_own(&x, &in, m, step, p->capacity);
         for (int b = 0; b < rows || b < next; b += TILE_ROWS) {
             forward_given given[ELEMENTS];
-            real *sums = sums_of_tile(&in, &m, b < rows ? count++ : count);
-            const forward_step before = forward_rows(&all, &p, in.first, row);
-            load_tile(given, &before, &in, &m, b, rows, next);
+            real *sums = sums_of_tile(&in, m, b < rows ? count++ : count);
+            const forward_step before = forward_rows(&of->step, p, in.first, row);
+            load_tile(given, &before, &in, m, b, rows, next);
             if (b < rows)
-                multiply_slice(sums, &m, in.part, &x, step, b / TILE_ROWS, rows - b, resident,
+                multiply_slice(sums, m, in.part, &x, step, b / TILE_ROWS, rows - b, resident,
                                in.fragments);
-            const forward_step s = forward_rows(&all, &p, in.first, anew(row));
-            find_again(&x, &g, &m, &in);
-            finish_tile(given, &s, scalars, &in, &m, sums, &x, step, b, rows, next);
+            const forward_step s =
+                forward_rows(&launch.run[anew(blockIdx.y)].step, p, in.first, anew(row));
+            find_again(&x, &of->exchange, m, &in);
+            finish_tile(given, &s, scalars, &in, m, sums, &x, step, b, rows, next);
         }
     }
     end_exchange(&x);

@@ -2,7 +2,7 @@
 #ifndef MIOPY_LAUNCH_H
 #define MIOPY_LAUNCH_H
 
-#include "../target.h"
+#include "../step.h"
 
 /* A matrix, spread over `parts` blocks with `units` units each, an even number; see slice.h. Rows
  * and columns of the matrix are units of one or more planes: element (k, n) of planes a and b is (a
@@ -29,5 +29,29 @@ typedef struct {
     int slots; /* that are used */
     int copies, row_tiles;
 } block_exchange;
+
+/* What the blocks of a run, a direction or a layer, are given: its step, but for all rows. */
+typedef struct {
+    forward_step step;
+    block_steps steps;
+    matrix_slices matrix;
+    block_exchange exchange;
+} grid_forward_blocks;
+
+typedef struct {
+    backward_step step;
+    block_steps steps;
+    matrix_slices matrix;
+    block_exchange exchange;
+} grid_backward_blocks;
+
+/* What a launch is given: blocks of a row of the grid are those of a run. */
+typedef struct {
+    grid_forward_blocks run[MOST_RUNS];
+} grid_forward_launch;
+
+typedef struct {
+    grid_backward_blocks run[MOST_RUNS];
+} grid_backward_launch;
 
 #endif

@@ -28,11 +28,11 @@ INLINE storage *storage_at(const void *array, int64_t at)
 INLINE real *real_at(const void *array, int64_t at) { return array ? (real *)array + at : 0; }
 
 /* A step of the sequences from `first` on, whose first row this is. `all` has all arrays from row 0
- * on, and x_products those of the steps [low, high). */
+ * on. */
 INLINE forward_step forward_rows(const forward_step *all, const block_steps *p, int64_t first,
                                  int64_t row)
 {
-    const int64_t H = p->hidden_size, ahead = row - p->offsets[p->low];
+    const int64_t H = p->hidden_size;
     forward_step s = *all;
     s.output = storage_at(all->output, row * all->output_row);
     s.y = storage_at(all->y, row * all->y_row);
@@ -40,7 +40,7 @@ INLINE forward_step forward_rows(const forward_step *all, const block_steps *p, 
     s.saved = storage_at(all->saved, row * SAVED * H);
     s.h = real_at(all->h, first * H);
     s.c = real_at(all->c, first * H);
-    s.x_products = real_at(all->x_products, ahead * GATES * H);
+    s.x_products = real_at(all->x_products, row * GATES * H);
     s.x = storage_at(all->x, row * all->x_row);
     s.attention = storage_at(all->attention, row);
     return s;

@@ -1,6 +1,6 @@
 /* steps.cu: many steps of a layer in one launch. A block takes a tile of sequences through all of
- * them in one direction; its recurrent matrix, their states and the products of a step never leave
- * it.
+ * them in one run, a direction or a layer; its recurrent matrix, their states and the products of a
+ * step never leave it.
  *
  * A step is a product (matrix.h) and the cell on every row and unit (../pointwise.h, which says
  * what the compiling side defines), each behind a barrier. What the cells read from device memory
@@ -148,13 +148,13 @@ INLINE void forward_cells(const forward_blocks *of, const block_memory *in, cons
     }
 }
 
-/* The steps [low, high) of forward, in a direction of the layer for each row of the grid. A step is
- * as for a single one, but for all rows; its real states (batch, H) are read and overwritten. The
- * matrix is (H, G * H). */
+/* The steps [low, high) of forward, of a run for each row of the grid. A step is as for a single
+ * one, but for all rows; its real states (batch, H) are read and overwritten. The matrix is (H, G *
+ * H). */
 BLOCK_KERNEL FN(persistent_forward)(LAUNCHED(forward_launch) launch)
 {
     DYNAMIC_SHARED(memory);
-    const forward_blocks *of = &launch.direction[blockIdx.y];
+    const forward_blocks *of = &launch.run[blockIdx.y];
     const block_steps *p = &of->steps;
     const block_matrix *m = &of->matrix;
     const block_memory in = block_memory_of(memory, p, m);
@@ -240,13 +240,13 @@ INLINE void backward_cells(const backward_blocks *of, const block_memory *in, co
     }
 }
 
-/* All steps of backward data, against forward's order, in a direction of the layer for each row of
- * the grid. A step is as for a single one, but for all rows; its real gradients of states (batch,
- * H) are read and overwritten. The matrix is (G * H, H). */
+/* The steps [low, high) of backward data, against forward's order, of a run for each row of the
+ * grid. A step is as for a single one, but for all rows; its real gradients of states (batch, H)
+ * are read and overwritten. The matrix is (G * H, H). */
 BLOCK_KERNEL FN(persistent_backward)(LAUNCHED(backward_launch) launch)
 {
     DYNAMIC_SHARED(memory);
-    const backward_blocks *of = &launch.direction[blockIdx.y];
+    const backward_blocks *of = &launch.run[blockIdx.y];
     const block_steps *p = &of->steps;
     const block_matrix *m = &of->matrix;
     const block_memory in = block_memory_of(memory, p, m);
@@ -257,14 +257,14 @@ BLOCK_KERNEL FN(persistent_backward)(LAUNCHED(backward_launch) launch)
     clear(&in, p, m);
     take_states(&in, p, first, of->step.dh, of->step.dc);
     const int64_t forth = p->reverse ? 1 : -1; /* to the step that forward ran before */
-    int64_t t = p->reverse ? 0 : p->steps - 1;
+    int64_t t = p->reverse ? p->low : p->high - 1;
     tile_rows rows = rows_of_step(p, first, t), before = rows_of_step(p, first, t + forth);
     backward_inputs ahead;
     load_backward_of(&ahead, &of->step, first, rows, before, threadIdx.x);
     __syncthreads();
     int after = 0; /* rows of the step handled before */
     /* One step more than there are: it only adds the last products. */
-    for (int64_t left = p->steps + 1; left > 0; left--, t += forth) {
+    for (int64_t left = p->high - p->low + 1; left > 0; left--, t += forth) {
         const tile_rows further = rows_of_step(p, first, t + 2 * forth);
         if (after)
             multiply(m, resident, in.fragments, in.inputs, in.sums, after, p->capacity);
@@ -272,7 +272,7 @@ BLOCK_KERNEL FN(persistent_backward)(LAUNCHED(backward_launch) launch)
         backward_cells(of, &in, scalars, first, after, rows, before, further, &ahead);
         __syncthreads();
         after = rows.count;
-        rows = before;
+        rows = left > 2 ? before : rows_of_step(p, first, -1);
         before = further;
     }
     give_states(&in, p, first, of->step.dh, of->step.dc);

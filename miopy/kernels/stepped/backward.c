@@ -182,24 +182,22 @@ static int all_steps(const device_calls *calls, const stepped_backward *p)
     return 0;
 }
 
-int run_backward(const device_calls *calls, const stepped_backward *p, int directions)
+int run_backward(const device_calls *calls, const stepped_backward *p, int runs)
 {
-    for (int d = 0; d < directions; d++) {
-        const stepped_layer *l = &p[d].layer;
-        TRY(load_states(calls, l, p[d].dh, NULL, p[d].dhy, l->state_size));
-        TRY(load_states(calls, l, p[d].dc, NULL, p[d].dcy, l->hidden_size));
-        if (l->grid.steps)
-            TRY(grid_backward(calls, &p[d]));
-        else if (!l->persistent.steps)
-            TRY(all_steps(calls, &p[d]));
+    for (int r = 0; r < runs; r++) {
+        const stepped_layer *l = &p[r].layer;
+        TRY(load_states(calls, l, p[r].dh, NULL, p[r].dhy, l->state_size));
+        TRY(load_states(calls, l, p[r].dc, NULL, p[r].dcy, l->hidden_size));
+        if (!l->together)
+            TRY(all_steps(calls, &p[r]));
     }
-    if (p->layer.persistent.steps)
-        TRY(persistent_backward(calls, p, directions));
-    for (int d = 0; d < directions; d++) {
-        const stepped_layer *l = &p[d].layer;
-        void *dhx = is_apart(l) ? p[d].products : p[d].dh;
-        TRY(store_states(calls, l, p[d].dhx, dhx, l->initial_size));
-        TRY(store_states(calls, l, p[d].dcx, p[d].dc, l->hidden_size));
+    for (int r = 0, count = p->layer.together; count && r < runs; r += count)
+        TRY(chunks_backward(calls, &p[r], LEAST(count, runs - r)));
+    for (int r = 0; r < runs; r++) {
+        const stepped_layer *l = &p[r].layer;
+        void *dhx = is_apart(l) ? p[r].products : p[r].dh;
+        TRY(store_states(calls, l, p[r].dhx, dhx, l->initial_size));
+        TRY(store_states(calls, l, p[r].dcx, p[r].dc, l->hidden_size));
     }
     return 0;
 }

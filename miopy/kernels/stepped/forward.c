@@ -189,32 +189,14 @@ static int one_step(const device_calls *calls, const stepped_forward *p, int64_t
     return cells(calls, p, t, n, initial ? n : before, ahead);
 }
 
-step_run next_chunk(const stepped_forward *p, int64_t done)
-{
-    const stepped_layer *l = &p->layer;
-    int64_t count = 0, rows = 0;
-    for (; done + count < l->steps; count++) {
-        const int64_t step = done + count;
-        rows += l->batch_sizes[l->reverse ? l->steps - 1 - step : step];
-        if (count && rows > p->chunk_rows)
-            break;
-    }
-    const int64_t low = l->reverse ? l->steps - done - count : done;
-    return (step_run){low, low + count};
-}
-
+/* All steps one by one. */
 static int all_steps(const device_calls *calls, const stepped_forward *p)
 {
     const stepped_layer *l = &p->layer;
-    TRY(gather_slices_of_forward(calls, p));
     for (int64_t done = 0; done < l->steps;) {
-        const step_run chunk = next_chunk(p, done);
+        const step_run chunk = next_chunk(l, l->reverse, p->chunk_rows, done);
         const int64_t end = done + chunk.high - chunk.low;
         TRY(products_ahead(calls, p, chunk));
-        if (l->grid.steps) {
-            TRY(grid_forward(calls, p, chunk));
-            done = end;
-        }
         for (; done < end; done++) {
             const int64_t t = l->reverse ? l->steps - 1 - done : done;
             TRY(one_step(calls, p, t, l->offsets[t] - l->offsets[chunk.low]));
@@ -223,22 +205,22 @@ static int all_steps(const device_calls *calls, const stepped_forward *p)
     return 0;
 }
 
-int run_forward(const device_calls *calls, const stepped_forward *p, int directions)
+int run_forward(const device_calls *calls, const stepped_forward *p, int runs)
 {
-    for (int d = 0; d < directions; d++) {
-        const stepped_layer *l = &p[d].layer;
-        void *sorted = l->order && p[d].hx ? p[d].sorted : NULL;
-        TRY(load_states(calls, l, p[d].h, sorted, p[d].hx, l->initial_size));
-        TRY(load_states(calls, l, p[d].c, NULL, p[d].cx, l->hidden_size));
-        if (!l->persistent.steps)
-            TRY(all_steps(calls, &p[d]));
+    for (int r = 0; r < runs; r++) {
+        const stepped_layer *l = &p[r].layer;
+        void *sorted = l->order && p[r].hx ? p[r].sorted : NULL;
+        TRY(load_states(calls, l, p[r].h, sorted, p[r].hx, l->initial_size));
+        TRY(load_states(calls, l, p[r].c, NULL, p[r].cx, l->hidden_size));
+        if (!l->together)
+            TRY(all_steps(calls, &p[r]));
     }
-    if (p->layer.persistent.steps)
-        TRY(persistent_forward(calls, p, directions));
-    for (int d = 0; d < directions; d++) {
-        const stepped_layer *l = &p[d].layer;
-        TRY(store_states(calls, l, p[d].hy, p[d].h, l->state_size));
-        TRY(store_states(calls, l, p[d].cy, p[d].c, l->hidden_size));
+    for (int r = 0, count = p->layer.together; count && r < runs; r += count)
+        TRY(chunks_forward(calls, &p[r], LEAST(count, runs - r)));
+    for (int r = 0; r < runs; r++) {
+        const stepped_layer *l = &p[r].layer;
+        TRY(store_states(calls, l, p[r].hy, p[r].h, l->state_size));
+        TRY(store_states(calls, l, p[r].cy, p[r].c, l->hidden_size));
     }
     return 0;
 }

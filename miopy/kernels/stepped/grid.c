@@ -6,7 +6,7 @@
 static matrix_slices slices_of(const stepped_layer *l, int is_backward)
 {
     const grid_layer *p = &l->grid;
-    const matrix_slices slices = {
+    return (matrix_slices){
         .matrix = l->u,
         .fragments = p->slices,
         .plane_stride = l->hidden_size * l->u_out,
@@ -22,14 +22,14 @@ static matrix_slices slices_of(const stepped_layer *l, int is_backward)
         .depth_per_warp = p->depth_per_warp,
         .folds = p->folds,
     };
-    return slices;
 }
 
-static int gather_slices(const device_calls *calls, const grid_layer *p, matrix_slices slices)
+int gather_slices(const device_calls *calls, const stepped_layer *l, int is_backward)
 {
-    const int64_t words = p->slices_nbytes / (int64_t)(4 * sizeof(uint32_t));
+    const int64_t words = l->grid.slices_nbytes / (int64_t)(4 * sizeof(uint32_t));
+    matrix_slices slices = slices_of(l, is_backward);
     void *arguments[] = {&slices};
-    return launch_elements(calls, p->gather, words, arguments);
+    return launch_elements(calls, l->grid.gather, words, arguments);
 }
 
 _Static_assert(sizeof(launch_attribute) == 72 && sizeof(launch_config) == 56 &&
@@ -37,72 +37,69 @@ _Static_assert(sizeof(launch_attribute) == 72 && sizeof(launch_config) == 56 &&
                    offsetof(launch_config, stream) == 32,
                "as in cuda.h, where addresses have 8 bytes");
 
-/* Launch the blocks that share a matrix, in clusters or all at a time. */
-static int launch_sharing(const device_calls *calls, const grid_layer *p, void **arguments)
+/* An exchange of so many steps, in scratch that is cleared for it; clusters have none. */
+static int begin_exchange(const device_calls *calls, const grid_layer *p, matrix_slices slices,
+                          int64_t steps, block_exchange *exchange)
 {
-    const unsigned int blocks = (unsigned int)(p->parts * p->copies);
-    const unsigned int threads = (unsigned int)p->threads;
-    const unsigned int shared_nbytes = (unsigned int)p->shared_nbytes;
-    launch_attribute cluster = {CLUSTER_DIMENSION, 0, (unsigned int)p->parts, 1, 1, {0}};
-    const launch_config config = {blocks,        1,        1, threads, 1, 1, shared_nbytes,
-                                  calls->stream, &cluster, 1};
-    if (p->in_clusters)
-        return calls->launch_configured(&config, p->steps, arguments, NULL);
-    return calls->launch_together(p->steps, blocks, 1, 1, threads, 1, 1, shared_nbytes,
-                                  calls->stream, arguments);
-}
-
-/* Launch the blocks for the steps of a run, with `exchanged` steps between them. */
-static int launch_grid(const device_calls *calls, const stepped_layer *l, void *all,
-                       matrix_slices slices, step_run run, int64_t exchanged)
-{
-    const grid_layer *p = &l->grid;
-    block_steps steps = {
-        .offsets = p->offsets,
-        .steps = l->steps,
-        .low = run.low,
-        .high = run.high,
-        .batch = l->batch,
-        .hidden_size = l->hidden_size,
-        .reverse = l->reverse,
-        .capacity = p->rows,
-    };
-    block_exchange exchange = {
+    *exchange = (block_exchange){
         .words = p->words,
         .arrivals = p->arrivals,
         .fault = p->fault,
         .poll_limit = p->poll_limit,
-        .slots = (int)LEAST(exchanged, p->slots),
+        .slots = (int)LEAST(steps, p->slots),
         .copies = p->copies,
         .row_tiles = p->row_tiles,
     };
     const int64_t tile_words = 128;
-    const int64_t tiles = (int64_t)exchange.slots * p->copies * p->row_tiles * p->depth_tiles;
-    void *cleared[] = {&slices, &exchange};
-    void *arguments[] = {all, &steps, &slices, &exchange};
-    if (!p->in_clusters)
-        TRY(launch_elements(calls, p->clear, tiles * tile_words, cleared));
-    return launch_sharing(calls, p, arguments);
+    const int64_t tiles = (int64_t)exchange->slots * p->copies * p->row_tiles * p->depth_tiles;
+    void *arguments[] = {&slices, exchange};
+    return p->in_clusters ? 0 : launch_elements(calls, p->clear, tiles * tile_words, arguments);
 }
 
-int gather_slices_of_forward(const device_calls *calls, const stepped_forward *p)
+/* The blocks of so many runs, in clusters or all at a time. */
+static int launch_grid(const device_calls *calls, const grid_layer *p, int runs, void *launch)
 {
-    const grid_layer *grid = &p->layer.grid;
-    return grid->steps ? gather_slices(calls, grid, slices_of(&p->layer, 0)) : 0;
+    void *arguments[] = {launch};
+    const unsigned int blocks = (unsigned int)(p->parts * p->copies), rows = (unsigned int)runs;
+    const unsigned int threads = (unsigned int)p->threads;
+    const unsigned int shared_nbytes = (unsigned int)p->shared_nbytes;
+    launch_attribute cluster = {CLUSTER_DIMENSION, 0, (unsigned int)p->parts, 1, 1, {0}};
+    const launch_config config = {blocks,        rows,          1,        threads, 1, 1,
+                                  shared_nbytes, calls->stream, &cluster, 1};
+    if (p->in_clusters)
+        return calls->launch_configured(&config, p->steps, arguments, NULL);
+    return calls->launch_together(p->steps, blocks, rows, 1, threads, 1, 1, shared_nbytes,
+                                  calls->stream, arguments);
 }
 
-int grid_forward(const device_calls *calls, const stepped_forward *p, step_run steps)
+int grid_forward(const device_calls *calls, const forward_part *parts, int runs)
 {
-    forward_step all = forward_step_from(p, 0, 0);
-    return launch_grid(calls, &p->layer, &all, slices_of(&p->layer, 0), steps,
-                       steps.high - steps.low);
+    grid_forward_launch launch = {0};
+    for (int r = 0; r < runs; r++) {
+        const stepped_layer *l = &parts[r].of->layer;
+        const step_run steps = parts[r].steps;
+        grid_forward_blocks *blocks = &launch.run[r];
+        blocks->step = forward_step_from(parts[r].of, 0, -l->offsets[steps.low]);
+        blocks->steps = block_steps_of(l, steps, l->grid.rows);
+        blocks->matrix = slices_of(l, 0);
+        TRY(begin_exchange(calls, &l->grid, blocks->matrix, steps.high - steps.low,
+                           &blocks->exchange));
+    }
+    return launch_grid(calls, &parts->of->layer.grid, runs, &launch);
 }
 
-int grid_backward(const device_calls *calls, const stepped_backward *p)
+int grid_backward(const device_calls *calls, const backward_part *parts, int runs)
 {
-    const stepped_layer *l = &p->layer;
-    backward_step all = backward_step_from(p, 0, 0);
-    const matrix_slices slices = slices_of(l, 1);
-    TRY(gather_slices(calls, &l->grid, slices));
-    return launch_grid(calls, l, &all, slices, (step_run){0, l->steps}, l->steps + 1);
+    grid_backward_launch launch = {0};
+    for (int r = 0; r < runs; r++) {
+        const stepped_layer *l = &parts[r].of->layer;
+        const step_run steps = parts[r].steps;
+        grid_backward_blocks *blocks = &launch.run[r];
+        blocks->step = backward_step_from(parts[r].of, 0, 0);
+        blocks->steps = block_steps_of(l, steps, l->grid.rows);
+        blocks->matrix = slices_of(l, 1);
+        TRY(begin_exchange(calls, &l->grid, blocks->matrix, steps.high - steps.low + 1,
+                           &blocks->exchange));
+    }
+    return launch_grid(calls, &parts->of->layer.grid, runs, &launch);
 }

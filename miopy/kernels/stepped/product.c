@@ -70,6 +70,20 @@ int store_states(const device_calls *calls, const stepped_layer *l, void *final,
     return final ? launch_elements(calls, l->store_states, batch * size, arguments) : 0;
 }
 
+block_steps block_steps_of(const stepped_layer *l, step_run steps, int capacity)
+{
+    return (block_steps){
+        .offsets = l->uploaded,
+        .steps = l->steps,
+        .low = steps.low,
+        .high = steps.high,
+        .batch = l->batch,
+        .hidden_size = l->hidden_size,
+        .reverse = l->reverse,
+        .capacity = capacity,
+    };
+}
+
 gate_run early_gates(const stepped_layer *l, int run)
 {
     if (run)

@@ -28,7 +28,8 @@ int store_states(const device_calls *calls, const stepped_layer *l, void *final,
                  int64_t size);
 
 /* What a kernel is given of the step whose first row this is, but for numbers of rows. `ahead`: the
- * same row among input products; row_before: that of the step that forward runs before. */
+ * same row among input products, negative before the first one; row_before: that of the step that
+ * forward runs before. */
 forward_step forward_step_from(const stepped_forward *p, int64_t row, int64_t ahead);
 backward_step backward_step_from(const stepped_backward *p, int64_t row, int64_t row_before);
 
@@ -40,18 +41,38 @@ typedef struct {
 /* The input products of some steps, into the scratch for them. */
 int products_ahead(const device_calls *calls, const stepped_forward *p, step_run steps);
 
-/* The steps behind the first `done` ones that are a chunk: one, then as many as there is room for
- * input products. */
-step_run next_chunk(const stepped_forward *p, int64_t done);
+/* The steps behind the first `done` ones, from either end, that are a chunk: one, then as many as
+ * have no more than most_rows rows. */
+step_run next_chunk(const stepped_layer *l, int from_end, int64_t most_rows, int64_t done);
 
-/* All steps of all directions, where these have persistent kernels. */
-int persistent_forward(const device_calls *calls, const stepped_forward *p, int directions);
-int persistent_backward(const device_calls *calls, const stepped_backward *p, int directions);
+/* All steps of runs that run at the same time, in chunks. */
+int chunks_forward(const device_calls *calls, const stepped_forward *p, int runs);
+int chunks_backward(const device_calls *calls, const stepped_backward *p, int runs);
 
-/* Where a direction has a grid: put the matrix in its order; run some steps in one launch; all. */
-int gather_slices_of_forward(const device_calls *calls, const stepped_forward *p);
-int grid_forward(const device_calls *calls, const stepped_forward *p, step_run steps);
-int grid_backward(const device_calls *calls, const stepped_backward *p);
+/* Steps of a run. */
+typedef struct {
+    const stepped_forward *of;
+    step_run steps;
+} forward_part;
+
+typedef struct {
+    const stepped_backward *of;
+    step_run steps;
+} backward_part;
+
+/* What blocks are given of a layer's steps, `capacity` sequences to each. */
+block_steps block_steps_of(const stepped_layer *l, step_run steps, int capacity);
+
+/* Put the recurrent matrix in the order in which blocks load it. */
+int gather_fragments(const device_calls *calls, const stepped_layer *l, int is_backward);
+int gather_slices(const device_calls *calls, const stepped_layer *l, int is_backward);
+
+/* Steps of so many runs in one launch: of blocks by themselves, or of a grid. Matrices are in that
+ * order already. */
+int persistent_forward(const device_calls *calls, const forward_part *parts, int runs);
+int persistent_backward(const device_calls *calls, const backward_part *parts, int runs);
+int grid_forward(const device_calls *calls, const forward_part *parts, int runs);
+int grid_backward(const device_calls *calls, const backward_part *parts, int runs);
 
 /* The gates [low, high) of the layout whose recurrent products are with h: two runs of them, 0 and
  * 1, before and behind the late one. Either may be empty. */

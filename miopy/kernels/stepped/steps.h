@@ -19,9 +19,8 @@ typedef struct {
 /* How blocks run many steps in one launch, see kernels/persistent; all 0 where steps run one by
  * one. A block takes `rows` sequences; the numbers are those of its matrix (depth, columns). */
 typedef struct {
-    void *gather, *steps;   /* kernels */
-    void *fragments;        /* scratch: tiles of the matrix */
-    const int64_t *offsets; /* steps + 1, on the device */
+    void *gather, *steps; /* kernels */
+    void *fragments;      /* scratch: tiles of the matrix */
     int threads, rows, shared_nbytes;
     int depth, columns, depth_tiles, num_tiles, tiles_per_warp, slots;
 } persistent_layer;
@@ -33,7 +32,6 @@ typedef struct {
     void *gather, *clear, *steps;    /* kernels; clusters have nothing to clear */
     void *slices, *words, *arrivals; /* scratch, as in kernels/step.h; clusters have slices alone */
     void *fault;                     /* a word that the host can read */
-    const int64_t *offsets;          /* steps + 1, on the device */
     int64_t slices_nbytes;
     unsigned int poll_limit;
     int in_clusters;
@@ -48,8 +46,12 @@ typedef struct {
     int64_t steps, batch, input_size, hidden_size, state_size, initial_size;
     const int64_t *batch_sizes, *offsets; /* of each step, on the host */
     const int64_t *order;                 /* N, on the device; or NULL */
-    void *load_states, *store_states;     /* kernels */
-    const void *u;                        /* recurrent matrices (G, H out, S' in), as strided */
+    const int64_t *uploaded;          /* offsets on the device, where one launch runs many steps */
+    int64_t chunk_steps;              /* at most; as in step.h, */
+    int together;                     /* of so many runs at a time; 0 where steps run one by one */
+    int follows;                      /* a layer of a stack, whose input the run before makes */
+    void *load_states, *store_states; /* kernels */
+    const void *u;                    /* recurrent matrices (G, H out, S' in), as strided */
     int64_t u_out, u_in;
     int late;           /* the gate whose product is with an operand, in the layout; or -1 */
     void *operand;      /* kernel; NULL without a late gate */
@@ -85,7 +87,16 @@ typedef struct {
     void *masked_step;             /* scratch: storage (B, S'), the same of masked */
     void *x_products, *h_products; /* scratch: real (chunk_rows, G, H), (B, G, H) */
     int64_t chunk_rows;            /* input products run ahead for so many rows at most */
+    void *drop;                    /* kernel that makes x, */
+    const void *drop_from, *drop_mask; /* storage (T, I), bytes; or NULL, where there is no dropout
+                                          between this run and the one before */
+    float drop_scale;
 } stepped_forward;
+
+/* Gates whose input planes are adjacent: of the input matrices, and among the planes. */
+typedef struct {
+    int gate, plane, count;
+} input_run;
 
 typedef struct {
     stepped_layer layer;
@@ -98,11 +109,15 @@ typedef struct {
     void *dgates, *dprojected; /* storage (T, P, H); (T, S) with a projection */
     void *dh, *dc, *products;  /* scratch: real (N, S), (N, H), (B, S') */
     void *dhidden;             /* scratch: real (B, H), with a projection or a late gate */
+    const void *w;             /* input matrices, where a run follows this one: they make its dy */
+    int64_t w_out, w_in;
+    input_run inputs[4]; /* those behind the last have a count of 0 */
 } stepped_backward;
 
 /* Threads for `elements` of a kernel that strides over what is left; nothing to do for 0. */
 int launch_elements(const device_calls *calls, void *function, int64_t elements, void **arguments);
 int multiply(const device_calls *calls, const product *p);
-/* A layer in one direction, or in both, which differ in nothing but addresses and `reverse`. */
-int run_forward(const device_calls *calls, const stepped_forward *p, int directions);
-int run_backward(const device_calls *calls, const stepped_backward *p, int directions);
+/* Runs of the same steps: a layer in one direction or in both, or layers of a stack in the order in
+ * which a pass takes them, each of which follows the one before. */
+int run_forward(const device_calls *calls, const stepped_forward *p, int runs);
+int run_backward(const device_calls *calls, const stepped_backward *p, int runs);
