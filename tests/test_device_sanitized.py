@@ -86,7 +86,7 @@ GRID_FAULTS = {
         ";",
     ),
     "one place for the sums of all tiles": ("in->sums + count % PLACES", "in->sums + 0 * count"),
-    "all blocks run one direction": ("run[blockIdx.y]", "run[0]"),
+    "all blocks run one direction": ("#define RUN blockIdx.y", "#define RUN 0"),
 }
 
 

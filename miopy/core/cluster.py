@@ -25,7 +25,7 @@ INGESTED_PER_CYCLE = 16  # bytes that others push into a block
 
 # As many tiles in registers as leave room for the cell, on every target.
 FORWARD = {  # by gates
-    1: (GridProducts(4, 16), GridProducts(8, 16)),
+    1: (GridProducts(4, 16), GridProducts(8, 15)),
     3: (GridProducts(3, 16), GridProducts(6, 16), GridProducts(9, 15)),
     4: (GridProducts(4, 16), GridProducts(8, 16), GridProducts(12, 13)),
 }

@@ -48,6 +48,16 @@ KERNEL FN(clear_exchange)(matrix_slices m, block_exchange g)
         ((uint32_t *)g.arrivals)[i] = 0;
 }
 
+/* Which run of a launch a block is of. Clusters, and grids of the largest matrices, run one: its
+ * addresses need no registers. */
+#if CLUSTER || PLACES == 1
+#define RUN 0
+#define RUN_ANEW 0
+#else
+#define RUN blockIdx.y
+#define RUN_ANEW anew(blockIdx.y)
+#endif
+
 /* A block's place in the grid, and its shared memory. */
 typedef struct {
     int part, first_unit, units; /* the units that there are */

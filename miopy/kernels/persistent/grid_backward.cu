@@ -51,7 +51,7 @@ INLINE void finish_tile(const backward_given *given, const backward_step *s, con
 BLOCK_KERNEL FN(grid_backward)(LAUNCHED(grid_backward_launch) launch)
 {
     DYNAMIC_SHARED(memory);
-    const grid_backward_blocks *of = &launch.run[blockIdx.y];
+    const grid_backward_blocks *of = &launch.run[RUN];
     const block_steps *p = &of->steps;
     const matrix_slices *m = &of->matrix;
     const grid_block in = grid_block_of(memory, p, m);

@@ -53,7 +53,7 @@ INLINE void finish_tile(const forward_given *given, const forward_step *s, const
 BLOCK_KERNEL FN(grid_forward)(LAUNCHED(grid_forward_launch) launch)
 {
     DYNAMIC_SHARED(memory);
-    const grid_forward_blocks *of = &launch.run[blockIdx.y];
+    const grid_forward_blocks *of = &launch.run[RUN];
     const matrix_slices *m = &of->matrix;
     const grid_block in = grid_block_of(memory, &of->steps, m);
     const real scalars[] = SCALARS_OF(of->step);
@@ -65,7 +65,7 @@ BLOCK_KERNEL FN(grid_forward)(LAUNCHED(grid_forward_launch) launch)
     /* One step before the first: it only hands on the first states. What a step is given is read
      * anew in each: registers are for the matrix. */
     for (int step = -1; step < of->steps.high - of->steps.low; step++) {
-        const block_steps *p = &launch.run[anew(blockIdx.y)].steps;
+        const block_steps *p = &launch.run[RUN_ANEW].steps;
         const int t = (int)(p->reverse ? p->high - 1 - step : p->low + step);
         const int is_last = step + 1 == p->high - p->low;
         const int rows = step < 0 ? 0 : rows_of_step(p, in.first, t);
@@ -82,7 +82,7 @@ BLOCK_KERNEL FN(grid_forward)(LAUNCHED(grid_forward_launch) launch)
                 multiply_slice(sums, m, in.part, &x, step, b / TILE_ROWS, rows - b, resident,
                                in.fragments);
             const forward_step s =
-                forward_rows(&launch.run[anew(blockIdx.y)].step, p, in.first, anew(row));
+                forward_rows(&launch.run[RUN_ANEW].step, p, in.first, anew(row));
             find_again(&x, &of->exchange, m, &in);
             finish_tile(given, &s, scalars, &in, m, sums, &x, step, b, rows, next);
         }
