@@ -207,6 +207,7 @@ def best(
         for grid in _grids(
             config, batch, multiprocessors // together, shared_nbytes, backward, ways
         )
+        if together == 1 or not grid.products.large  # whose kernels know one run only
     ]
     return min(found, key=lambda grid: (grid.cycles, grid.blocks), default=None)
 

@@ -77,6 +77,8 @@ def choose(stack: Stack, layers: int = 1) -> Choice | None:
         return None
     if not found.is_persistent or found.algorithm != alone.algorithm:
         return None
+    if found.grid and found.grid.products.large:
+        return None
     if found.residency is not None and stack.batch > found.residency.rows * multiprocessors:
         return None
     grid = found.grid and dataclasses.replace(found.grid, runs=layers)

@@ -45,6 +45,27 @@ INLINE void finish_tile(const backward_given *given, const backward_step *s, con
     }
 }
 
+/* How many of the sequences from `first` on take part in step t of a launch. */
+INLINE int rows_of_launch(const block_steps *p, int64_t first, int t)
+{
+    return t < p->low || t >= p->high ? 0 : rows_of_step(p, first, t);
+}
+
+/* What blocks do `step` steps after a launch's first, for the sequences from `first` on: nothing is
+ * kept from one step to the next, for registers are for the matrix. */
+INLINE backward_step step_of_rows(const grid_backward_blocks *of, int64_t first, int step)
+{
+    const block_steps *p = &of->steps;
+    const int t = (int)(p->reverse ? p->low + step : p->high - 1 - step);
+    const int from = p->reverse ? t + 1 : t - 1, before = rows_of_step(p, first, from);
+    backward_step s = backward_rows(&of->step, p, first, first_row_of_step(p, first, t),
+                                    first_row_of_step(p, first, from));
+    s.rows = rows_of_launch(p, first, t);
+    s.product_rows = rows_of_launch(p, first, p->reverse ? t - 1 : t + 1);
+    s.before_rows = before < s.rows ? before : s.rows;
+    return s;
+}
+
 /* The steps [low, high) of backward data, against forward's order, of a run for each row of the
  * grid. A step is as for a single one, but for all rows; its real gradients of states (batch, H)
  * are read and overwritten. */
@@ -60,48 +81,36 @@ BLOCK_KERNEL FN(grid_backward)(LAUNCHED(grid_backward_launch) launch)
     fragment resident[RESIDENT];
     load_slice(m, in.part, resident, in.fragments);
     begin_exchange(&x);
-    int after = 0;      /* rows of the step handled before */
     uint32_t count = 0; /* of tiles multiplied: a barrier each */
     /* One step more than there are: it only adds the last products. */
     for (int step = 0; step <= p->high - p->low; step++) {
-        const int t = (int)(p->reverse ? p->low + step : p->high - 1 - step);
-        const int from = p->reverse ? t + 1 : t - 1, is_over = step == p->high - p->low;
-        const int rows = is_over ? 0 : rows_of_step(p, in.first, t);
-        const int before = rows_of_step(p, in.first, from);
-        const int row = first_row_of_step(p, in.first, t);
         if (turn(&x, step)) {
             clear_own(&x, &in, m, step, p->capacity);
 #if SHARES > 1
             clear_own_sums(&x, &of->exchange, m, in.part, step, p->capacity);
 #endif
         }
-        for (int b = 0; b < rows || b < after; b += TILE_ROWS) {
+        for (int b = 0;; b += TILE_ROWS) {
             backward_given given[ELEMENTS];
+            const backward_step ahead = step_of_rows(of, in.first, step);
+            const int after = ahead.product_rows;
+            if (b >= ahead.rows && b >= after)
+                break;
             real *sums = sums_of_tile(&in, m, b < after ? count++ : count);
-            backward_step s =
-                backward_rows(&of->step, p, in.first, row, first_row_of_step(p, in.first, from));
-            s.rows = rows;
-            s.product_rows = after;
-            s.before_rows = before < rows ? before : rows;
             if (PLACES == 2)
-                load_tile(given, &s, &in, m, b);
+                load_tile(given, &ahead, &in, m, b);
             if (b < after)
                 multiply_slice(sums, m, in.part, &x, step, b / TILE_ROWS, after - b, resident,
                                in.fragments);
+            const backward_step s = step_of_rows(of, in.first, anew(step));
 #if SHARES > 1
-            hand_on_sums(sums, &x, &of->exchange, m, in.part, step, b, after - b);
+            hand_on_sums(sums, &x, &of->exchange, m, in.part, step, b, s.product_rows - b);
 #endif
-            s = backward_rows(&of->step, p, in.first, anew(row),
-                              first_row_of_step(p, in.first, anew(from)));
-            s.rows = rows;
-            s.product_rows = after;
-            s.before_rows = before < rows ? before : rows;
             if (PLACES == 1) /* there were no registers before */
                 load_tile(given, &s, &in, m, b);
             find_again(&x, &of->exchange, m, &in);
             finish_tile(given, &s, scalars, &in, m, sums, &x, &of->exchange, step, b);
         }
-        after = rows;
     }
     end_exchange(&x);
 }

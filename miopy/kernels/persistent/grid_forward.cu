@@ -81,8 +81,7 @@ BLOCK_KERNEL FN(grid_forward)(LAUNCHED(grid_forward_launch) launch)
             if (b < rows)
                 multiply_slice(sums, m, in.part, &x, step, b / TILE_ROWS, rows - b, resident,
                                in.fragments);
-            const forward_step s =
-                forward_rows(&launch.run[RUN_ANEW].step, p, in.first, anew(row));
+            const forward_step s = forward_rows(&launch.run[RUN_ANEW].step, p, in.first, anew(row));
             find_again(&x, &of->exchange, m, &in);
             finish_tile(given, &s, scalars, &in, m, sums, &x, step, b, rows, next);
         }
