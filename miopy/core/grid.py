@@ -58,7 +58,7 @@ FORWARD = {
     (3, 4): (GridProducts(2, 16), GridProducts(3, 16), GridProducts(4, 16)),
     (4, 4): (GridProducts(2, 16), GridProducts(3, 16), GridProducts(4, 16)),
 }
-ALONE = GridProducts(1, 16), GridProducts(2, 16)
+ALONE = GridProducts(1, 15), GridProducts(2, 16)
 SHARED = (*ALONE, GridProducts(3, 15, shares=4))
 BACKWARD = {
     (1, 2): SHARED,
