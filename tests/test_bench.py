@@ -207,3 +207,11 @@ def test_nothing_is_timed_while_a_thread_of_the_process_runs(monkeypatch):
         bench_timing.settle()
     monkeypatch.setattr(bench_timing.time, "process_time", lambda: 1.0)
     bench_timing.settle()
+
+
+def test_a_product_is_timed_against_openblas(tmp_path):
+    output = tmp_path / "products"
+    arguments = ["--gemm", "--only", "float32 NT 16x8x3", "--budget", "1", "--output", str(output)]
+    assert bench.main(arguments) == 0
+    (row,) = json.loads(output.with_suffix(".json").read_text())["rows"]
+    assert row["ns"] > 0 and row["ratio"] > 0

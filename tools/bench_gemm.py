@@ -26,7 +26,8 @@ from rich.progress import track
 from rich.table import Table
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from miopy.backends.host import STORAGE, ffi, lib
+from miopy.backends.host import ffi, lib
+from miopy.backends.stepped import STORAGE
 
 SOURCE = Path(__file__).with_suffix(".c")
 KERNELS = SOURCE.parent.parent / "miopy/kernels/host"
