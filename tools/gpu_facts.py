@@ -139,6 +139,6 @@ def sources() -> str:
     """A digest of what ran, which a commit without its history can be compared with."""
     digest = hashlib.sha256()
     for path in sorted((ROOT / "miopy").rglob("*")):
-        if path.suffix in (".py", ".c", ".h") and "_sdk" not in path.parts:
+        if path.suffix in (".py", ".c", ".cu", ".h", ".inc") and "_sdk" not in path.parts:
             digest.update(path.read_bytes() if not path.name.startswith("_") else b"")
     return digest.hexdigest()[:16]

@@ -184,10 +184,16 @@ class CupyGraph:
         self._graph.launch(_stream(stream))
 
 
+class _StreamAddress(int):
+    def __cuda_stream__(self) -> tuple[int, int]:
+        return 0, int(self)
+
+
 def _stream(address: int) -> Any:
     import cupy
 
-    return cupy.cuda.ExternalStream(address) if address else cupy.cuda.Stream.null
+    stream = cupy.cuda.Stream
+    return stream.from_external(_StreamAddress(address)) if address else stream.null
 
 
 def _properties(device: int, blas: _Blas) -> DeviceProperties:

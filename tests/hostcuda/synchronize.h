@@ -97,6 +97,8 @@ template <typename Type> void store_relaxed(Type *to, Type value)
     __atomic_store_n(to, value, __ATOMIC_RELAXED);
 }
 
+template <typename Type> void store_for_host(Type *to, Type value) { store_relaxed(to, value); }
+
 template <typename Type> void add_release(Type *to, Type value)
 {
     __atomic_fetch_add(to, value, __ATOMIC_RELEASE);

@@ -17,6 +17,12 @@ INLINE void store_relaxed(uint32_t *to, uint32_t value)
 {
     asm volatile("st.relaxed.gpu.global.u32 [%0], %1;" ::"l"(to), "r"(value));
 }
+
+/* To a word that the host reads meanwhile. */
+INLINE void store_for_host(uint32_t *to, uint32_t value)
+{
+    asm volatile("st.relaxed.sys.global.u32 [%0], %1;" ::"l"(to), "r"(value));
+}
 #endif
 
 /* Whether to poll again, after so many polls. */
@@ -27,7 +33,7 @@ INLINE int goes_on(waits *w, uint32_t *polls)
     if (++*polls < w->poll_limit)
         return 1;
     w->failed = 1;
-    store_relaxed(w->fault, 1u);
+    store_for_host(w->fault, 1u);
     return 0;
 }
 
