@@ -10,7 +10,7 @@ BUILD_INPUTS := pyproject.toml setup.py $(wildcard tools/build_*.py) \
                 $(shell find include miopy/capi -type f) \
                 $(shell find miopy/kernels -name '*.[ch]' -o -name '*.inc' ! -name cells.inc)
 C_FILES := $(shell find include miopy/capi miopy/kernels tests -name '*.[ch]' -o -name '*.cpp' \
-                 -o -name '*.inc' ! -name cells.inc) $(wildcard miopy/kernels/*/*.cu)
+                 -o -name '*.inc' ! -name cells.inc) $(wildcard miopy/kernels/*/*.cu tools/*.cu)
 
 .DELETE_ON_ERROR:
 .PHONY: help demo test lint format test-peers bench kernels build clean

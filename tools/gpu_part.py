@@ -20,12 +20,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import gpu_bench
 import gpu_facts
+import gpu_micro
 import gpu_properties
 import gpu_tests
 
 Rows = Iterator[dict[str, Any]]
 PARTS: dict[str, Callable[[str, float], Rows]] = {
     "environment": gpu_facts.environment,
+    "limits": gpu_micro.micro,
     "numeric tests": gpu_tests.numeric,
     "repeatability": gpu_properties.repeatability,
     "sizes": gpu_properties.sizes,

@@ -35,6 +35,7 @@ class Emulated:
         importlib.import_module("hostcuda").emulate()
         os.environ["MIOPY_BACKEND"] = "cuda"
         self.handle = mi.miopenCreate()
+        self.device = self.handle.backend._stream.device
 
     def synchronize(self) -> None: ...
 
@@ -72,6 +73,7 @@ class Cuda:
         self.stream = cupy.cuda.Stream(non_blocking=True)
         self.stream.use()
         self.handle = mi.miopenCreateWithStream(self.stream)
+        self.device = self.handle.backend._stream.device
 
     def synchronize(self) -> None:
         self.arrays.cuda.runtime.deviceSynchronize()
