@@ -19,15 +19,19 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import gpu_bench
+import gpu_compile
 import gpu_facts
 import gpu_micro
 import gpu_properties
 import gpu_tests
+import gpu_waits
 
 Rows = Iterator[dict[str, Any]]
 PARTS: dict[str, Callable[[str, float], Rows]] = {
     "environment": gpu_facts.environment,
+    "kernels": gpu_compile.compile_all,
     "limits": gpu_micro.micro,
+    "waits in vain": gpu_waits.waits,
     "numeric tests": gpu_tests.numeric,
     "repeatability": gpu_properties.repeatability,
     "sizes": gpu_properties.sizes,
