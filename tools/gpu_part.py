@@ -18,6 +18,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+import gpu_accuracy
 import gpu_bench
 import gpu_compile
 import gpu_facts
@@ -31,6 +32,7 @@ PARTS: dict[str, Callable[[str, float], Rows]] = {
     "environment": gpu_facts.environment,
     "kernels": gpu_compile.compile_all,
     "limits": gpu_micro.micro,
+    "float64": gpu_accuracy.accuracy,
     "waits in vain": gpu_waits.waits,
     "numeric tests": gpu_tests.numeric,
     "repeatability": gpu_properties.repeatability,

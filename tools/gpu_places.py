@@ -15,10 +15,12 @@ import numpy as np
 
 from miopy import miopen as mi
 from miopy.backends import cuda
+from miopy.core.algorithm import DeviceProperties
 
 ROOT = Path(__file__).resolve().parent.parent
 NAMES = ("cuda", "emulated")
 Job = Callable[[], object]
+SHARING = DeviceProperties(16, 227 << 10, ("float16", "bfloat16", "float32"), 4)
 RUNS, LEAST_RUNS = 15, 5  # that a median is taken of; the fewer where they take long
 
 
@@ -36,6 +38,10 @@ class Emulated:
         os.environ["MIOPY_BACKEND"] = "cuda"
         self.handle = mi.miopenCreate()
         self.device = self.handle.backend._stream.device
+
+    def new_handle(self) -> Any:
+        """Of a backend that knows no kernels yet."""
+        return mi.miopenCreate()
 
     def synchronize(self) -> None: ...
 
@@ -74,6 +80,10 @@ class Cuda:
         self.stream.use()
         self.handle = mi.miopenCreateWithStream(self.stream)
         self.device = self.handle.backend._stream.device
+
+    def new_handle(self) -> Any:
+        """Of a backend that knows no kernels yet, on the same stream."""
+        return mi.miopenCreateWithStream(self.stream)
 
     def synchronize(self) -> None:
         self.arrays.cuda.runtime.deviceSynchronize()
@@ -114,6 +124,14 @@ Place = Emulated | Cuda
 
 def place(name: str) -> Place:
     return Cuda() if name == "cuda" else Emulated()
+
+
+def sharing() -> None:
+    """From here on emulated devices have as many multiprocessors as blocks need to share a matrix,
+    and clusters."""
+    from hostcuda.device import EmulatedDevice
+
+    cuda.create = lambda: cuda.CudaBackend(EmulatedDevice(properties=SHARING))
 
 
 def medians(where: Place, jobs: dict[str, Job], seconds: float) -> tuple[dict[str, float], int]:

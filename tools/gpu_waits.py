@@ -16,16 +16,14 @@ from typing import Any
 import numpy as np
 from bench_jobs import Miopy, Network
 from bench_shapes import Shape
-from gpu_places import Cuda, place
+from gpu_places import place, sharing
 
-from miopy import miopen as mi
-from miopy.backends import cuda, cuda_source, stepped
-from miopy.core.algorithm import CLUSTER, GRID, VARIABLE, DeviceProperties
+from miopy.backends import cuda_source, stepped
+from miopy.core.algorithm import CLUSTER, GRID, VARIABLE
 from miopy.errors import DeviceError
 
 SHAPE, TINY = Shape("lstm", 512, 16, 25), Shape("lstm", 18, 3, 4)
 DTYPE = "float16"
-EMULATED = DeviceProperties(16, 227 << 10, (DTYPE,), 4)
 EMULATED_POLLS = 500
 MOST_SECONDS = 60.0
 # What is published, and what by all blocks but one.
@@ -38,15 +36,13 @@ PLANTED = {
 def waits(device: str, seconds: float) -> Iterator[dict[str, Any]]:
     where = place(device)
     shape = SHAPE
-    if not isinstance(where, Cuda):
-        from hostcuda.device import EmulatedDevice
-
-        cuda.create = lambda: cuda.CudaBackend(EmulatedDevice(properties=EMULATED))
+    if where.is_emulated:
+        sharing()
         stepped.POLL_LIMIT, shape = EMULATED_POLLS, TINY
     yield {"total": len(PLANTED)}
     for algorithm in PLANTED:
         name = f"a block of a {algorithm} that never hands anything on"
-        if algorithm == CLUSTER and not new_handle(where).backend.properties.cluster_blocks:
+        if algorithm == CLUSTER and not where.new_handle().backend.properties.cluster_blocks:
             yield {"name": name, "skipped": "this device has no clusters of blocks"}
             continue
         os.environ[VARIABLE] = algorithm
@@ -57,11 +53,6 @@ def waits(device: str, seconds: float) -> Iterator[dict[str, Any]]:
         finally:
             del os.environ[VARIABLE]
         yield {"name": name, "passed": not faults, "detail": "; ".join([*faults, detail])}
-
-
-def new_handle(where: Any) -> Any:
-    """Of a backend that knows no kernels yet."""
-    return mi.miopenCreate() if where.stream is None else mi.miopenCreateWithStream(where.stream)
 
 
 @contextlib.contextmanager
@@ -110,7 +101,7 @@ def wait_in_vain(where: Any, shape: Shape, algorithm: str) -> tuple[list[str], s
 
 
 def run_of(where: Any, shape: Shape) -> Miopy:
-    network = Network(shape, new_handle(where), DTYPE)
+    network = Network(shape, where.new_handle(), DTYPE)
     return Miopy(network, network.draw(), where.arrays)
 
 
