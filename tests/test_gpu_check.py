@@ -8,10 +8,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-import gpu_bench
 import gpu_check
+import gpu_judge
 import gpu_properties
 import gpu_report
+import gpu_shapes
 import numpy as np
 import pytest
 from gpu_jobs import from_bfloat16, to_bfloat16
@@ -72,7 +73,9 @@ def run_script(monkeypatch, tmp_path, code: str, seconds: float = 30.0) -> dict:
     )
     monkeypatch.setattr(gpu_check, "SCRIPT", script)
     monkeypatch.setattr(gpu_check, "GRACE", 0.5)
-    return gpu_check.run_part("part", "emulated", seconds, lambda done, total: None)
+    part = gpu_check.new_part("part")
+    gpu_check.run_part(part, "emulated", seconds, lambda part: None)
+    return part
 
 
 def record_of(*parts: dict) -> dict:
@@ -167,9 +170,128 @@ def test_numeric_tests_take_turns_and_tell_what_failed(tmp_path):
 
 
 def test_the_faster_forms_are_compared():
-    times = {"miopy": 4.0, "miopy graph": 3.0, "torch": 6.0, "torch graph": 9.0}
-    assert gpu_bench.ratio(times) == 0.5
-    assert gpu_bench.ratio({"miopy": 4.0}) is None
+    times = {"miopy": 4.0, "miopy graph": 3.0, "torch": 6.0, "torch graph": 9.0, "grid": 1.0}
+    assert gpu_judge.ratio(times) == 0.5
+    assert gpu_judge.ratio(times | {"cudnn small": 2.0}) == 1.5
+    assert gpu_judge.ratio({"miopy": 4.0}) is None
+
+
+def row_of(ours: float, theirs: float) -> dict:
+    shape, mode = "lstm H1024 B64 T25", "inference"
+    row = {"shape": shape, "dtype": "float16", "mode": mode, "name": "row", "passed": True}
+    row |= {"milliseconds": {"miopy": ours, "torch": theirs}, "notes": ["a note"]}
+    return row | {"ratio": ours / theirs, "algorithms": ["grid"]}
+
+
+def test_a_row_is_judged_by_peer_and_estimate():
+    verdict = gpu_judge.verdict(row_of(0.06, 0.1), {})
+    assert (verdict.peer, verdict.missed) == (("torch", 0.1), [])
+    assert verdict.limit.estimate == pytest.approx(0.0450 + 0.0192, rel=0.01)
+    assert verdict.step_us == pytest.approx((0.06 - 0.0192) / 25 * 1e3, rel=0.01)
+    assert gpu_judge.verdict(row_of(0.2, 0.1), {}).missed == ["peer", "estimate"]
+    slower = gpu_judge.verdict(row_of(0.06, 0.1), {"grid_exchange_us": 2.0})
+    assert slower.measured > slower.limit.estimate == verdict.limit.estimate
+
+
+def test_the_table_says_which_bars_are_missed():
+    measured = {"name": "words", "passed": True, "detail": "1 us", "measured": {"l2_rate": 1e12}}
+    record = record_of(
+        {"name": "limits", "rows": [measured]},
+        {"name": "benchmark", "rows": [row_of(0.06, 0.1), row_of(0.2, 0.1)]},
+    )
+    lines = gpu_report.benchmark_table(record)
+    table = [line for line in lines if line.startswith("| lstm")]
+    assert [line.split(" | ")[-1] for line in table[:2]] == ["met |", "peer, estimate |"]
+    assert "- 1 of 2 rows take at most 1 times the fastest peer's time" in "\n".join(lines)
+    assert "- a note (rows: 2)" in lines
+    assert gpu_report.facts(record) == [measured]
+
+
+def test_shapes_are_deepbench_s_and_come_once():
+    pairs = gpu_shapes.pairs()
+    assert len(pairs) == len(set(pairs))
+    wanted = (*gpu_shapes.DEEPBENCH, gpu_shapes.CITED)
+    assert {(shape, dtype) for shape in wanted for dtype in gpu_shapes.HALVES} <= set(pairs)
+    assert len(gpu_shapes.TRAINING) == 22 + 12 and len(gpu_shapes.INFERENCE) == 15
+    assert {shape for shape, _ in pairs} <= set(gpu_shapes.BY_NAME.values())
+
+
+# --- runs that end early ---
+
+
+BENCHMARK = """
+done = json.load(open(sys.argv[4]))
+row(total=3)
+for name in "abc":
+    if name not in done:
+        row(name=name, passed=True, milliseconds={"miopy": 1.0}, shape="lstm H8 B4 T5",
+            dtype="float16", mode="inference", notes=[], algorithms=[], ratio=None)
+        %s
+"""
+
+
+def run_check(monkeypatch, tmp_path, record: dict, code: str) -> list[dict]:
+    """What was saved while a benchmark of this code ran."""
+    script = tmp_path / "part.py"
+    script.write_text(ROW + code)
+    monkeypatch.setattr(gpu_check, "SCRIPT", script)
+    monkeypatch.setattr(gpu_check, "SAVED_EVERY", 0.0)
+    saved: list[dict] = []
+
+    def save() -> None:
+        saved.append(json.loads(json.dumps(record)))
+
+    console = gpu_check.Console(quiet=True)
+    gpu_check.check(record, {"benchmark": 30.0}, 30.0, console, save)
+    return saved
+
+
+def test_what_is_done_is_saved_as_it_comes_and_gone_on_with(monkeypatch, tmp_path):
+    record = gpu_check.new_record("emulated")
+    saved = run_check(monkeypatch, tmp_path, record, BENCHMARK % "sys.exit('lost')")
+    assert [len(each["parts"][0]["rows"]) for each in saved][-2:] == [1, 1]
+    assert record["parts"][0]["status"] == "ended with status 1: lost"
+    assert not record["passed"]
+    run_check(monkeypatch, tmp_path, record, BENCHMARK % "pass")
+    (part,) = record["parts"]
+    assert [row["name"] for row in part["rows"]] == ["a", "b", "c"]
+    assert (part["status"], part["done"], part["total"]) == ("complete", 3, 3)
+    saved = run_check(monkeypatch, tmp_path, record, "raise SystemExit('run again')")
+    assert saved[-1]["parts"] == [part]
+
+
+def test_an_interrupt_ends_a_run_and_keeps_what_is_done(monkeypatch, tmp_path):
+    def interrupt(process, part, end, show):
+        gpu_check.take_row(part, {"name": "a", "passed": True, "detail": "b"})
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(gpu_check, "read_rows", interrupt)
+    record = gpu_check.new_record("emulated")
+    saved = run_check(monkeypatch, tmp_path, record, "time.sleep(60)")
+    (part,) = saved[-1]["parts"]
+    assert (part["status"], part["rows"][0]["name"]) == ("interrupted", "a")
+    assert gpu_report.failures(record) == []
+    assert not record["passed"]
+
+
+def test_only_a_record_of_the_same_sources_is_gone_on_with(tmp_path):
+    record = gpu_check.new_record("emulated")
+    (tmp_path / "a.json").write_text(json.dumps(record | {"sources": "others"}))
+    with pytest.raises(SystemExit, match="no record of these sources"):
+        gpu_check.previous(None, record, tmp_path)
+    (tmp_path / "b.json").write_text(json.dumps(record | {"seconds": 9.0}))
+    assert gpu_check.previous(None, record, tmp_path)["seconds"] == 9.0
+    assert gpu_check.previous(tmp_path / "b", record, tmp_path / "none")["seconds"] == 9.0
+
+
+def test_without_a_gpu_it_says_what_is_missing(monkeypatch, capsys):
+    monkeypatch.setattr(gpu_check.cuda, "why_missing", lambda: "no driver of a GPU is installed")
+    monkeypatch.setenv("CXX", "no-such-compiler")
+    assert gpu_check.main([]) == 2
+    said = capsys.readouterr().out
+    assert "missing: no driver of a GPU is installed" in said
+    assert "no C++ compiler" in said
+    assert "nothing is run" in said
 
 
 def test_bfloat16_is_rounded_to_nearest_even():

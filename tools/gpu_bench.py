@@ -1,129 +1,148 @@
-"""Part of gpu_check that times miopy and torch, which calls cuDNN, on the same data.
+"""Part of gpu_check that times miopy, torch, which calls cuDNN, and cuDNN itself on the same data.
 
 Contenders of a row take turns on one stream; each time is a median by the device's own events. The
-ratio is that of the faster form of each side, called directly or replayed as a graph. Where many
-steps run in a launch, a contender runs them one by one; a whole grid and clusters are contenders,
-too, where they could run but are not chosen.
+ratio is that of miopy, called directly or replayed as a graph, to the fastest of the peers: torch
+in both ways and every algorithm of cuDNN. Where many steps run in a launch, a contender runs them
+one by one; a whole grid and clusters are contenders, too, where they could run but are not chosen.
 """
 
 from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from typing import Any
 
+import gpu_cudnn
+import gpu_shapes
 import numpy as np
 from bench_jobs import Miopy, Network, disagreement
 from bench_shapes import MODES, Shape
 from gpu_jobs import Core, from_bfloat16
+from gpu_judge import ratio
 from gpu_places import Job, Place, medians, place
+from gpu_shapes import TINY
 
 from miopy.core import wavefront
 from miopy.core.algorithm import AUTO, CLUSTER, GRID, STEPWISE, VARIABLE, Choice, choose
 from miopy.core.config import CONCAT, LEFT_TO_RIGHT, RNNConfig
 from miopy.errors import NotSupported
 
+Row = dict[str, Any]
+
 LAYERWISE = "layerwise"  # a layer at a time
 SECONDS = 0.3  # for the contenders of a row
 
-# The first ones tell most, in case time runs out.
-SHAPES = (
-    Shape("lstm", 1024, 64, 25),
-    Shape("lstm", 512, 16, 25),
-    Shape("gru", 1536, 32, 187),
-    Shape("lstm", 128, 16, 1024),
-    Shape("lstm", 128, 16, 1024, num_directions=2),
-    Shape("lstm", 128, 16, 1024, num_layers=4),
-    Shape("lstm", 1024, 16, 375, num_layers=4),
-    Shape("lstm", 256, 16, 150),
-    Shape("lstm", 2048, 64, 25),
-    Shape("tanh", 1760, 16, 50),
-    Shape("lstm", 1024, 1, 25, inference_only=True),
-    Shape("lstm", 320, 32, 100, input_size=161, num_layers=2, num_directions=2),
-    Shape("lstm", 768, 16, 1024),
-    Shape("gru", 2816, 32, 187),
-    Shape("lstm", 512, 64, 25),
-    Shape("lstm", 512, 128, 25),
-    Shape("lstm", 1024, 16, 25),
-    Shape("lstm", 1024, 128, 25),
-    Shape("lstm", 1536, 8, 50),
-    Shape("lstm", 1536, 32, 50),
-    Shape("lstm", 2048, 16, 25),
-    Shape("lstm", 2048, 128, 25),
-    Shape("lstm", 256, 64, 150),
-    Shape("gru", 1024, 32, 375),
-    Shape("gru", 2048, 32, 187),
-    Shape("gru", 2560, 32, 187),
-    Shape("relu", 1760, 128, 50),
-    Shape("relu", 2560, 64, 50),
-    Shape("lstm", 512, 1, 25, inference_only=True),
-    Shape("lstm", 1536, 4, 50, inference_only=True),
-    Shape("lstm", 256, 1, 150, inference_only=True),
-    Shape("gru", 1024, 1, 375, inference_only=True),
-    Shape("gru", 2816, 1, 187, inference_only=True),
-    Shape("lstm", 64, 8, 1024),
-    Shape("lstm", 200, 256, 150),
-    Shape("gru", 256, 64, 150),
-    Shape("tanh", 256, 64, 150),
-    Shape("lstm", 4096, 16, 25),
-    Shape("lstm", 4096, 128, 25),
-)
-TINY = (Shape("lstm", 8, 4, 5), Shape("gru", 8, 2, 4, 3, 2, 2, inference_only=True))
 # How far results may lie apart; a wrong one is off by far more.
 AGREE = {"float32": 1e-4, "tf32": 2e-2, "float16": 2e-2, "bfloat16": 1e-1}
 
 
-def benchmark(device: str, seconds: float) -> Iterator[dict[str, Any]]:
-    yield from rows(place(device), ("float16", "float32", "bfloat16"))
+def benchmark(device: str, seconds: float, done: Set[str] = frozenset()) -> Iterator[Row]:
+    """`done`: names of rows that an earlier run has measured."""
+    where = place(device)
+    pairs = gpu_shapes.pairs()
+    if where.is_emulated:
+        pairs = list(itertools.product(TINY, ("float16", "float32", "bfloat16")))
+    yield from rows(where, pairs, done)
 
 
-def benchmark_tf32(device: str, seconds: float) -> Iterator[dict[str, Any]]:
+def benchmark_tf32(device: str, seconds: float, done: Set[str] = frozenset()) -> Iterator[Row]:
     """float32 with factors rounded to 11 bits on both sides."""
     os.environ["MIOPY_ALLOW_TF32"] = "1"  # read once, when the first handle is made
-    yield from rows(place(device), ("tf32",))
+    where = place(device)
+    shapes = TINY if where.is_emulated else gpu_shapes.IN_FLOAT32
+    yield from rows(where, [(shape, "tf32") for shape in shapes], done)
 
 
-def rows(where: Place, dtypes: tuple[str, ...]) -> Iterator[dict[str, Any]]:
-    shapes = TINY if where.is_emulated else SHAPES
-    yield {"total": len(dtypes) * sum(len(shape.modes) for shape in shapes)}
-    for shape, dtype in itertools.product(shapes, dtypes):
-        yield from time_shape(where, shape, dtype)
-        where.give_back()
+def rows(where: Place, pairs: list[tuple[Shape, str]], done: Set[str]) -> Iterator[Row]:
+    yield {"total": sum(len(shape.modes) for shape, _ in pairs)}
+    tries = None if where.is_emulated else gpu_cudnn.Tries()
+    for shape, dtype in pairs:
+        modes = [mode for mode in shape.modes if row_name(shape, dtype, mode) not in done]
+        if modes:
+            yield from time_shape(where, shape, dtype, modes, tries)
+            where.give_back()
 
 
-def time_shape(where: Place, shape: Shape, dtype: str) -> Iterator[dict[str, Any]]:
-    """A row per mode, or one that says that the two sides disagree."""
+def row_name(shape: Shape, dtype: str, mode: str) -> str:
+    return f"{shape.name} {dtype} {mode}"
+
+
+def time_shape(
+    where: Place, shape: Shape, dtype: str, modes: list[str], tries: gpu_cudnn.Tries | None
+) -> Iterator[Row]:
+    """A row per mode, or one that says that the sides disagree."""
     network = Network(shape, where.handle, "float16" if dtype == "float16" else "float32")
     data = network.draw()
-    kind = Core if dtype == "bfloat16" else Miopy
-    ours, theirs = kind(network, data, where.arrays), peer(where, network, data, dtype)
-    common: dict[str, Any] = {"shape": shape.name, "dtype": dtype}
-    if theirs is not None:
-        results = ours.results()
-        mine = {name: where.to_host(results[name]) for name in ("y", "dx")}
-        as_float32 = from_bfloat16 if dtype == "bfloat16" else np.float32
-        mine = {name: as_float32(array) for name, array in mine.items()}
-        common["difference"] = difference = disagreement(mine, theirs.results())
-        if not difference < AGREE[dtype]:
-            name = f"{shape.name} {dtype}"
-            detail = f"differs from torch by {difference:.1e}, nothing is timed"
-            yield {"name": name, "passed": False, "detail": detail, "count": len(shape.modes)}
+    ours = (Core if dtype == "bfloat16" else Miopy)(network, data, where.arrays)
+    peers, notes = peers_of(where, network, data, dtype, tries)
+    try:
+        apart = differences(where, ours, peers, dtype)
+        said = [f"{name}: differs by {each:.1e}" for name, each in apart.items()]
+        agreeing = {name: peer for name, peer in peers.items() if apart[name] < AGREE[dtype]}
+        if peers and next(iter(peers)) not in agreeing:  # torch, if it is there
+            row = {"name": f"{shape.name} {dtype}", "passed": False, "count": len(modes)}
+            yield row | {"detail": f"{'; '.join(said)}; nothing is timed"}
             return
-    for mode in shape.modes:
-        chosen = choices(where, shape, dtype, mode)
-        others = [STEPWISE] if any(each.is_persistent for each in chosen) else []
-        if any(layers > 1 for layers in at_a_time(where, shape, dtype, mode)):
-            others.append(LAYERWISE)
-        for name in (GRID, CLUSTER):
-            is_chosen = all(each.algorithm == name for each in chosen)
-            if not is_chosen and can_be(name, where, shape, dtype, mode):
-                others.append(name)
-        times, runs, notes = time_mode(where, ours, theirs, mode, others)
-        row = common | {"mode": mode, "milliseconds": times, "runs": runs, "notes": notes}
-        row["algorithms"] = [each.algorithm for each in chosen]
-        row["layers"] = at_a_time(where, shape, dtype, mode)
-        yield row | {"name": f"{shape.name} {dtype} {mode}", "passed": True, "ratio": ratio(times)}
+        notes += [text for text in said if text.split(":")[0] not in agreeing]
+        for mode in modes:
+            row = time_row(where, ours, agreeing, dtype, mode)
+            row["notes"] = notes + row["notes"]
+            yield row | {"difference": max(apart.values(), default=None)}
+    finally:
+        for peer in peers.values():
+            if isinstance(peer, gpu_cudnn.Cudnn):
+                peer.close()
+
+
+def peers_of(
+    where: Place,
+    network: Network,
+    data: dict[str, np.ndarray],
+    dtype: str,
+    tries: gpu_cudnn.Tries | None,
+) -> tuple[dict[str, Any], list[str]]:
+    """Those that can run the network, and what the others said."""
+    theirs = torch_of(where, network, data, dtype)
+    peers = {} if theirs is None else {"torch": theirs}
+    if tries is None:
+        return peers, []
+    direct, notes = tries.of(network, data, where, dtype)
+    return peers | direct, notes
+
+
+def time_row(where: Place, ours: Miopy, peers: dict[str, Any], dtype: str, mode: str) -> Row:
+    shape = ours.shape
+    others = others_of(where, shape, dtype, mode)
+    times, runs, notes = time_mode(where, ours, peers, mode, others)
+    row: Row = {"name": row_name(shape, dtype, mode), "passed": True}
+    row |= {"shape": shape.name, "dtype": dtype, "mode": mode}
+    row |= {"milliseconds": times, "runs": runs, "ratio": ratio(times), "notes": notes}
+    row["algorithms"] = [each.algorithm for each in choices(where, shape, dtype, mode)]
+    return row | {"layers": at_a_time(where, shape, dtype, mode)}
+
+
+def differences(where: Place, ours: Miopy, peers: dict[str, Any], dtype: str) -> dict[str, float]:
+    """How far each peer's y and dx are from ours."""
+    results = ours.results() if peers else {}
+    mine = {name: where.to_host(results[name]) for name in ("y", "dx") if results}
+    as_float32 = from_bfloat16 if dtype == "bfloat16" else np.float32
+    mine = {name: as_float32(array) for name, array in mine.items()}
+    found = {name: disagreement(mine, peer.results()) for name, peer in peers.items()}
+    return {name: each if each == each else np.inf for name, each in found.items()}
+
+
+def others_of(where: Place, shape: Shape, dtype: str, mode: str) -> list[str]:
+    """Ways to run the steps that are not chosen but could be."""
+    chosen = choices(where, shape, dtype, mode)
+    others = [STEPWISE] if any(each.is_persistent for each in chosen) else []
+    if any(layers > 1 for layers in at_a_time(where, shape, dtype, mode)):
+        others.append(LAYERWISE)
+    for name in (GRID, CLUSTER):
+        is_chosen = all(each.algorithm == name for each in chosen)
+        if not is_chosen and can_be(name, where, shape, dtype, mode):
+            others.append(name)
+    return others
 
 
 def choices(
@@ -175,7 +194,7 @@ def by(algorithm: str, job: Job) -> Job:
 
 
 def time_mode(
-    where: Place, ours: Miopy, theirs: Any, mode: str, others: list[str]
+    where: Place, ours: Miopy, peers: dict[str, Any], mode: str, others: list[str]
 ) -> tuple[dict[str, float], int, list[str]]:
     notes: list[str] = []
     jobs: dict[str, Job] = {"miopy": ours.job(mode)}
@@ -184,25 +203,18 @@ def time_mode(
         jobs[name]()
         if graph := where.capture(jobs[name]):
             jobs[f"{name} graph"] = graph
-    if theirs is not None:
-        jobs["torch"] = theirs.job(mode)
-        if not where.is_emulated:
-            try:
-                jobs["torch graph"] = torch_graph(jobs["torch"])
-            except RuntimeError as error:  # what cannot be captured is timed as it is
-                notes.append(f"torch graph: {str(error).splitlines()[0]}")
-                where.synchronize()
+    jobs |= {name: peer.job(mode) for name, peer in peers.items()}
+    if "torch" in peers and not where.is_emulated:
+        try:
+            jobs["torch graph"] = torch_graph(jobs["torch"])
+        except RuntimeError as error:  # what cannot be captured is timed as it is
+            notes.append(f"torch graph: {str(error).splitlines()[0]}")
+            where.synchronize()
     times, runs = medians(where, jobs, SECONDS / 100 if where.is_emulated else SECONDS)
     return times, runs, notes
 
 
-def ratio(times: dict[str, float]) -> float | None:
-    """Of the faster form of each side, miopy to torch."""
-    best = {side: [ms for name, ms in times.items() if side in name] for side in ("miopy", "torch")}
-    return min(best["miopy"]) / min(best["torch"]) if best["torch"] else None
-
-
-def peer(where: Place, network: Network, data: dict[str, np.ndarray], dtype: str) -> Any:
+def torch_of(where: Place, network: Network, data: dict[str, np.ndarray], dtype: str) -> Any:
     """torch's side, in its fastest mode for the type; None without torch."""
     try:
         import torch

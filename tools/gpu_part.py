@@ -1,6 +1,8 @@
 """One part of gpu_check in a process of its own: a line of JSON per row.
 
-    python tools/gpu_part.py NAME cuda|emulated SECONDS
+    python tools/gpu_part.py NAME cuda|emulated SECONDS [DONE]
+
+DONE is a file of JSON with names of rows that are not to be run again, where a part has such.
 
 A process of its own because a fault on a device ends all that its process could do there. The
 first row holds the `total` of the rows to come; each other one a `name` and whether it `passed`, or
@@ -28,7 +30,7 @@ import gpu_tests
 import gpu_waits
 
 Rows = Iterator[dict[str, Any]]
-PARTS: dict[str, Callable[[str, float], Rows]] = {
+PARTS: dict[str, Callable[..., Rows]] = {
     "environment": gpu_facts.environment,
     "kernels": gpu_compile.compile_all,
     "limits": gpu_micro.micro,
@@ -42,11 +44,14 @@ PARTS: dict[str, Callable[[str, float], Rows]] = {
     "benchmark": gpu_bench.benchmark,
     "benchmark with TF32": gpu_bench.benchmark_tf32,
 }
+CONTINUED = ("benchmark", "benchmark with TF32")
 
 
-def main(name: str, device: str, seconds: str) -> None:
-    end = time.monotonic() + float(seconds)
-    for row in PARTS[name](device, float(seconds)):
+def main(name: str, device: str, seconds: str, earlier: str = "") -> None:
+    end, options = time.monotonic() + float(seconds), {}
+    if name in CONTINUED and earlier:
+        options["done"] = frozenset(json.loads(Path(earlier).read_text()))
+    for row in PARTS[name](device, float(seconds), **options):
         print(json.dumps(row), flush=True)
         if time.monotonic() > end:
             return

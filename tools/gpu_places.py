@@ -21,6 +21,7 @@ ROOT = Path(__file__).resolve().parent.parent
 NAMES = ("cuda", "emulated")
 Job = Callable[[], object]
 SHARING = DeviceProperties(16, 227 << 10, ("float16", "bfloat16", "float32"), 4)
+WARM = 4  # runs that are not timed, fewer where they take long
 RUNS, LEAST_RUNS = 15, 5  # that a median is taken of; the fewer where they take long
 
 
@@ -137,12 +138,15 @@ def sharing() -> None:
 def medians(where: Place, jobs: dict[str, Job], seconds: float) -> tuple[dict[str, float], int]:
     """Median milliseconds of each job, and of how many runs; the jobs take turns."""
     times: dict[str, list[float]] = {name: [] for name in jobs}
-    end = time.perf_counter() + seconds
-    for _ in range(1 if where.is_emulated else 4):
+    start, warm = time.perf_counter(), 0
+    while warm < (1 if where.is_emulated else WARM) and (
+        not warm or time.perf_counter() < start + seconds
+    ):
         for job in jobs.values():
             job()
-    where.synchronize()
-    runs = 0
+        where.synchronize()
+        warm += 1
+    end, runs = start + seconds, 0
     while runs < LEAST_RUNS or (runs < RUNS and time.perf_counter() < end):
         for name, job in jobs.items():
             times[name].append(where.milliseconds(job))
