@@ -135,7 +135,8 @@ def disagreement(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> float:
     which spoils dx of that sequence, and of no other.
     """
     names = [name for name in ("y", "dx") if name in theirs]
-    return max(float(np.median(_size(ours[n] - theirs[n]) / _size(theirs[n]))) for n in names)
+    apart = [np.median(_size(ours[n] - theirs[n]) / _size(theirs[n])) for n in names]
+    return float(np.max(apart))  # NaN if one is
 
 
 def _size(tensor: np.ndarray) -> np.ndarray:

@@ -6,7 +6,6 @@ thread in memory.
 
 from __future__ import annotations
 
-import functools
 import multiprocessing
 import os
 from collections.abc import Iterator
@@ -16,7 +15,7 @@ from typing import Any
 import kernel_report
 from gpu_places import Cuda, place
 
-from miopy.backends.cuda_cupy import CupyDevice
+from miopy.backends import cuda_cupy
 from miopy.backends.cuda_source import Source
 
 MOST_PROCESSES = 16  # each has a context on the device
@@ -55,17 +54,12 @@ def sources_for(capability: int) -> list[Source]:
     return sorted(found, key=lambda source: -len(source.text))
 
 
-@functools.cache
-def _device() -> CupyDevice:
-    return CupyDevice()
-
-
 def compiled(source: Source) -> dict[str, Any]:
     """A row; in a process of its own."""
     import cupy
 
     try:
-        functions = _device().load(source)
+        functions = cuda_cupy._load(cupy.cuda.runtime.getDevice(), source)
     except Exception as error:  # of CuPy, NVRTC or the driver
         return {"name": source.name, "passed": False, "detail": str(error)[:500]}
     read = cupy.cuda.driver.funcGetAttribute

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from bench_jobs import Network
+from bench_jobs import Miopy
 from bench_shapes import GATES, MODES, STEP
 from gpu_jobs import from_bfloat16, to_bfloat16
 
@@ -80,7 +80,9 @@ def find() -> ctypes.CDLL | None:
 
 
 class Cudnn:
-    """One RNN with all its buffers, on the stream of `where`; float32 data as `Network` draws it.
+    """One RNN on the inputs of miopy's and buffers of its own, on the stream of `where`.
+
+    weights   as torch names them, float32
 
     Has run a step. Raises Refused for what the algorithm cannot do.
     """
@@ -88,13 +90,13 @@ class Cudnn:
     def __init__(
         self,
         library: ctypes.CDLL,
-        network: Network,
-        data: dict[str, np.ndarray],
+        ours: Miopy,
+        weights: dict[str, np.ndarray],
         where: Any,
         dtype: str,
         algorithm: str,
     ) -> None:
-        self.library, self.shape, self.dtype = library, network.shape, dtype
+        self.library, self.shape, self.dtype = library, ours.shape, dtype
         self.where, self.arrays = where, where.arrays
         self.created: list[tuple[str, int]] = []
         self.handle = self.create("")
@@ -102,17 +104,17 @@ class Cudnn:
             if where.stream is not None:
                 self.call("cudnnSetStream", self.handle, where.stream.ptr)
             self.describe(algorithm)
-            self.allocate(data)
-            self.store_weights(network.arrays(data["w"], "torch"))
+            self.allocate(ours)
+            self.store_weights(weights)
             self.step()
         except Refused:
             self.close()
             raise
         where.synchronize()
 
-    def allocate(self, data: dict[str, np.ndarray]) -> None:
+    def allocate(self, ours: Miopy) -> None:
         for name in ("x", "dy", "hx", "cx"):
-            setattr(self, name, self.arrays.asarray(self.stored(data[name])))
+            setattr(self, name, getattr(ours, name))
         for name, like in (("y", "dy"), ("dx", "x"), ("hy", "hx"), ("cy", "hx")):
             setattr(self, name, self.arrays.empty_like(getattr(self, like)))
         self.dhx, self.dcx = (self.arrays.empty_like(self.hx) for _ in range(2))
@@ -268,19 +270,20 @@ class Tries:
         self.left = DYNAMIC_SECONDS
 
     def of(
-        self, network: Network, data: dict[str, np.ndarray], where: Any, dtype: str
+        self, ours: Miopy, w: np.ndarray, where: Any, dtype: str
     ) -> tuple[dict[str, Cudnn], list[str]]:
+        """w: miopy's weights, float32."""
         found: dict[str, Cudnn] = {}
         if self.library is None:
             return found, ["cudnn: libcudnn.so.9 is not found"]
-        notes = []
+        weights, notes = ours.network.arrays(w, "torch"), []
         for algorithm in ALGORITHMS:
             if algorithm == DYNAMIC and self.left <= 0:
                 notes.append(f"{algorithm}: not tried, it is compiled for each shape")
                 continue
             start = time.monotonic()
             try:
-                given = self.library, network, data, where, dtype, algorithm
+                given = self.library, ours, weights, where, dtype, algorithm
                 found[algorithm] = Cudnn(*given)
             except Refused as error:
                 notes.append(f"{algorithm}: {error}")
