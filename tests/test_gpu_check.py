@@ -42,7 +42,7 @@ ROW = "import json, sys, time\ndef row(**items): print(json.dumps(items), flush=
 def test_an_emulated_run_is_complete_and_says_what_it_is(tmp_path):
     parts = [name for name in gpu_check.PARTS if name != "benchmark with TF32"]
     command = [sys.executable, str(ROOT / "tools/gpu_check.py"), "--device", "emulated"]
-    command += ["--budget", "300", "--output", str(tmp_path / "run"), "--only", *parts]
+    command += ["--budget", "600", "--output", str(tmp_path / "run"), "--only", *parts]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     record = json.loads((tmp_path / "run.json").read_text())

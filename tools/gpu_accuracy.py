@@ -20,7 +20,6 @@ from bench_shapes import Shape
 from gpu_jobs import Core, from_bfloat16, to_bfloat16
 from gpu_places import place, sharing
 
-from miopy import miopen as mi
 from miopy.core.algorithm import CLUSTER, GRID, PERSISTENT, STEPWISE, VARIABLE
 from miopy.errors import NotSupported
 
@@ -60,6 +59,7 @@ def accuracy(device: str, seconds: float) -> Iterator[dict[str, Any]]:
     where = place(device)
     if where.is_emulated:
         sharing()
+    handle = where.new_handle()
     cases = TINY if where.is_emulated else CASES
     rows = [
         (algorithm, shape, dtype)
@@ -71,7 +71,7 @@ def accuracy(device: str, seconds: float) -> Iterator[dict[str, Any]]:
         name = f"{algorithm} {shape.name} {dtype}"
         os.environ[VARIABLE] = algorithm
         try:
-            yield {"name": name} | compare(where, shape, dtype)
+            yield {"name": name} | compare(where, handle, shape, dtype)
         except NotSupported as error:
             yield {"name": name, "skipped": str(error)}
         finally:
@@ -79,15 +79,15 @@ def accuracy(device: str, seconds: float) -> Iterator[dict[str, Any]]:
         where.give_back()
 
 
-def compare(where: Any, shape: Shape, dtype: str) -> dict[str, Any]:
-    network = Network(shape, where.new_handle(), "float32" if dtype == "bfloat16" else dtype)
+def compare(where: Any, handle: Any, shape: Shape, dtype: str) -> dict[str, Any]:
+    network = Network(shape, handle, "float32" if dtype == "bfloat16" else dtype)
     data = {name: rounded(values) for name, values in network.draw().items()}
     run = (Core if dtype == "bfloat16" else Miopy)(network, data, where.arrays)
     found = run.results()
     where.synchronize()
     as_float = from_bfloat16 if dtype == "bfloat16" else np.float64
     got = {name: as_float(where.to_host(array)) for name, array in found.items()}
-    wanted = reference(shape)
+    wanted = reference(shape, handle)
     errors = {name: error(got[name], wanted[name]) for name in wanted}
     passed = all(each < BOUNDS[dtype] for each in errors.values())  # no NaN is
     detail = ", ".join(f"{name} {each:.1e}" for name, each in errors.items())
@@ -101,9 +101,9 @@ def rounded(values: np.ndarray) -> np.ndarray:
 
 
 @functools.lru_cache(maxsize=1)  # the types of a shape follow each other
-def reference(shape: Shape) -> dict[str, np.ndarray]:
+def reference(shape: Shape, handle: Any) -> dict[str, np.ndarray]:
     """y, dx and dw of the rounded data, in float64."""
-    drawn = Network(shape, mi.miopenCreate()).draw()
+    drawn = Network(shape, handle).draw()
     sizes = shape.features, shape.hidden_size, shape.num_layers, shape.num_directions
     network = oracle.Network(shape.cell, *sizes)
     given = {name: rounded(values).astype(np.float64) for name, values in drawn.items()}

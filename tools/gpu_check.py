@@ -64,7 +64,7 @@ BUDGET = 520.0  # seconds, with what ends after its limit less than nine minutes
 GRACE = 5.0  # seconds after its limit that a part has for ending by itself
 # Seconds of each part; what one leaves is for the next ones.
 PARTS = {
-    "environment": 15.0,
+    "environment": 25.0,
     "kernels": 40.0,
     "limits": 20.0,
     "float64": 45.0,
@@ -73,7 +73,7 @@ PARTS = {
     "repeatability": 25.0,
     "sizes": 35.0,
     "memory checker": 30.0,
-    "benchmark": 170.0,
+    "benchmark": 160.0,
     "benchmark with TF32": 25.0,
 }
 NEEDED = ("environment", "kernels", "float64", "numeric tests", "repeatability", "sizes")
