@@ -9,7 +9,7 @@ from core_run import CoreRun
 from hostcuda.device import EmulatedDevice
 
 from miopy.backends import cuda
-from miopy.backends.cuda_cupy import cluster_blocks
+from miopy.backends.cuda_clusters import cluster_blocks
 from miopy.core import cluster, grid, wavefront
 from miopy.core import sequence as sequences
 from miopy.core.algorithm import (

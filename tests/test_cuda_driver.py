@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ctypes
 import json
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from miopy.backends import _stepped, cuda_cupy
+from miopy.backends import _stepped, cuda_clusters, cuda_cupy
 from miopy.errors import DeviceError
 
 ffi, lib = _stepped.ffi, _stepped.lib
@@ -60,8 +62,8 @@ def test_a_function_takes_what_the_driver_does(name):
 def test_numbers_are_the_drivers():
     assert FACTS["numbers"] == {
         "CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION": lib.CLUSTER_DIMENSION,
-        "CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES": cuda_cupy.MOST_DYNAMIC_SHARED,
-        "CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED": cuda_cupy.NON_PORTABLE_CLUSTERS,
+        "CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES": cuda_clusters.MOST_DYNAMIC_SHARED,
+        "CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED": cuda_clusters.NON_PORTABLE_CLUSTERS,
         "CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN": cuda_cupy.SHARED_MEMORY_ON_REQUEST,
     }
 
@@ -92,17 +94,39 @@ def read(structure: str, address: int) -> dict[str, int]:
     }
 
 
-def test_the_query_for_clusters_says_what_a_launch_will(monkeypatch):
-    driver = Driver()
+@pytest.mark.parametrize(("blocks", "is_portable"), [(8, True), (16, False)])
+def test_the_query_for_clusters_says_what_a_launch_will(monkeypatch, blocks, is_portable):
+    driver, attributes = Driver(), []
+    setter = SimpleNamespace(funcSetAttribute=lambda *given: attributes.append(given))
+    cupy = SimpleNamespace(cuda=SimpleNamespace(driver=setter))
+    monkeypatch.setitem(sys.modules, "cupy", cupy)
     monkeypatch.setattr(ctypes, "CDLL", lambda name: driver)
-    assert cuda_cupy._active_clusters(1234, 256, 99_000, 16) == CLUSTERS
+    assert cuda_clusters.active_clusters(1234, 256, 99_000, blocks) == CLUSTERS
+    assert attributes == ([] if is_portable else [(1234, 14, 1)])
     assert driver.seen.pop("attrs")
     dims = {f"{what}Dim{axis}": 1 for what in ("grid", "block") for axis in "YZ"}
     assert driver.seen == dims | {
-        **{"function": 1234, "gridDimX": 16, "blockDimX": 256, "sharedMemBytes": 99_000},
+        **{"function": 1234, "gridDimX": blocks, "blockDimX": 256, "sharedMemBytes": 99_000},
         **{"hStream": 0, "numAttrs": 1, "id": 4},
-        **{"value.clusterDim.x": 16, "value.clusterDim.y": 1, "value.clusterDim.z": 1},
+        **{"value.clusterDim.x": blocks, "value.clusterDim.y": 1, "value.clusterDim.z": 1},
     }
     driver.error = 912
-    with pytest.raises(DeviceError, match="clusters of 16 blocks, error 912"):
-        cuda_cupy._active_clusters(1234, 256, 99_000, 16)
+    with pytest.raises(DeviceError, match=f"clusters of {blocks} blocks, error 912"):
+        cuda_clusters.active_clusters(1234, 256, 99_000, blocks)
+
+
+@pytest.mark.parametrize(
+    ("most", "runs", "largest"),
+    [(16, {16: 7}, 16), (16, {8: 14, 4: 30}, 8), (8, {2: 1}, 2), (16, {}, 0), (0, {2: 1}, 0)],
+)
+def test_a_device_has_the_clusters_that_it_runs(monkeypatch, most, runs, largest):
+    def active_clusters(function, threads, shared_nbytes, blocks):
+        if blocks == 16 and 16 not in runs:
+            raise DeviceError("device", "cannot have clusters")
+        return runs.get(blocks, 0)
+
+    monkeypatch.setattr(cuda_clusters, "active_clusters", active_clusters)
+    monkeypatch.setattr(cuda_clusters, "_nothing", lambda nbytes: 1234)
+    cuda_clusters.largest_cluster.cache_clear()
+    assert cuda_clusters.largest_cluster(0, most, 227 << 10) == largest
+    cuda_clusters.largest_cluster.cache_clear()

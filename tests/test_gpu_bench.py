@@ -5,6 +5,7 @@ from __future__ import annotations
 import gpu_bench
 import numpy as np
 import pytest
+from gpu_places import medians, repeats_of
 from gpu_shapes import TINY
 from hostcuda import create
 
@@ -78,6 +79,21 @@ def test_an_error_of_one_shape_leaves_the_others(monkeypatch, where):
     _, first, second = gpu_bench.rows(where, PAIRS, set())
     assert (first["passed"], first["detail"]) == (False, "MemoryError: there is none")
     assert second["passed"]
+
+
+def test_short_jobs_are_timed_several_at_a_time(where):
+    calls: list[str] = []
+
+    def milliseconds(job) -> float:
+        before = len(calls)
+        job()
+        return 0.2 * (len(calls) - before)
+
+    where.milliseconds = milliseconds
+    times, runs = medians(where, {"a": lambda: calls.append("a")}, 0.0)
+    assert (runs, times["a"]) == (5, pytest.approx(0.2))
+    assert len(calls) == 1 + 1 + 5 * 5  # to warm up, to see how short it is, and in turns
+    assert (repeats_of(1e-9), repeats_of(50.0)) == (20, 1)
 
 
 class Peer:

@@ -21,6 +21,7 @@ ROOT = Path(__file__).resolve().parent.parent
 NAMES = ("cuda", "emulated")
 Job = Callable[[], object]
 SHARING = DeviceProperties(16, 227 << 10, ("float16", "bfloat16", "float32"), 4)
+SPAN_MS, MOST_REPEATS = 1.0, 20  # between two events, of short jobs
 WARM = 4  # runs that are not timed, fewer where they take long
 RUNS, LEAST_RUNS = 15, 5  # that a median is taken of; the fewer where they take long
 
@@ -146,9 +147,24 @@ def medians(where: Place, jobs: dict[str, Job], seconds: float) -> tuple[dict[st
             job()
         where.synchronize()
         warm += 1
+    repeats = {name: repeats_of(where.milliseconds(job)) for name, job in jobs.items()}
     end, runs = start + seconds, 0
     while runs < LEAST_RUNS or (runs < RUNS and time.perf_counter() < end):
         for name, job in jobs.items():
-            times[name].append(where.milliseconds(job))
+            count = repeats[name]
+            times[name].append(where.milliseconds(repeated(job, count)) / count)
         runs += 1
     return {name: statistics.median(each) for name, each in times.items()}, runs
+
+
+def repeats_of(milliseconds: float) -> int:
+    """How often a job is done between two events, so that launching the first one tells little."""
+    return max(1, min(MOST_REPEATS, int(SPAN_MS / max(milliseconds, 1e-6))))
+
+
+def repeated(job: Job, count: int) -> Job:
+    def run() -> None:
+        for _ in range(count):
+            job()
+
+    return run

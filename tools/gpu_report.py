@@ -95,7 +95,8 @@ def benchmark_table(record: Record) -> list[str]:
         *ratio_table(record, rows),
         *("", *(f"- {line}" for line in summary(record))),
         *("", "## Milliseconds, medians", ""),
-        "All run on data that the caches may hold, in turn on one stream.",
+        "All run on data that the caches may hold, in turn on one stream, short ones several times",
+        "one after the other.",
         *("", *time_table(rows)),
     ]
 

@@ -30,7 +30,8 @@ from rich.table import Table
 
 from miopy import layouts
 from miopy.backends import cuda_source
-from miopy.backends.cuda_cupy import cluster_blocks, matrix_instruction
+from miopy.backends.cuda_clusters import cluster_blocks
+from miopy.backends.cuda_cupy import matrix_instruction
 from miopy.backends.cuda_source import Source
 from miopy.core import cluster, grid
 from miopy.core.algorithm import (

@@ -15,7 +15,7 @@ from typing import Any
 
 from ..core.algorithm import DeviceProperties
 from ..errors import BadParam, DeviceError, OutOfMemory
-from ._stepped import ffi, lib
+from .cuda_clusters import MOST_DYNAMIC_SHARED, active_clusters, cluster_blocks, largest_cluster
 from .cuda_device import Calls
 from .cuda_source import Source
 
@@ -24,12 +24,8 @@ NO_CUPY = "CuPy is not installed: install miopy[cuda12x] or miopy[cuda13x]"
 WORKSPACE_NBYTES = 32 << 20  # what cuBLAS wants from Hopper on
 BLOCKS_PER_MULTIPROCESSOR = 32
 MEMCPY_DEFAULT = 4  # the addresses say from where to where
-MOST_DYNAMIC_SHARED = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 DEFAULT_SHARED_NBYTES = 48 << 10
 SHARED_MEMORY_ON_REQUEST = 97  # cudaDevAttrMaxSharedMemoryPerBlockOptin
-NON_PORTABLE_CLUSTERS = 14  # CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED
-PORTABLE_CLUSTER_BLOCKS = 8
-MOST_CLUSTER_BLOCKS = {9: 16, 10: 16}  # by major compute capability; later ones have portable ones
 # From which compute capability, times 10; float32 as TF32.
 MATRIX_INSTRUCTION = {"float16": 75, "bfloat16": 80, "float32": 80}
 NO_REDUCED_PRECISION_SUMS = 16  # CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION
@@ -204,41 +200,19 @@ def _properties(device: int, blas: _Blas) -> DeviceProperties:
     if not blas.is_hip:
         shared_nbytes = cupy.cuda.runtime.deviceGetAttribute(SHARED_MEMORY_ON_REQUEST, device)
         capability = int(found.compute_capability)
+    most = cluster_blocks(capability) if _libraries()[0][2] else 0
     return DeviceProperties(
         multiprocessors=found.attributes["MultiProcessorCount"],
         shared_nbytes=shared_nbytes,
         matrix_instruction=matrix_instruction(capability),
-        cluster_blocks=cluster_blocks(capability) if _libraries()[0][2] else 0,
+        cluster_blocks=largest_cluster(device, most, shared_nbytes),
         allows_tf32=blas.allows_tf32,
     )
-
-
-def cluster_blocks(capability: int) -> int:
-    """How many a cluster may have on devices of a compute capability, times 10; 0: none."""
-    major = capability // 10
-    return MOST_CLUSTER_BLOCKS.get(major, PORTABLE_CLUSTER_BLOCKS if major > 10 else 0)
 
 
 def matrix_instruction(capability: int) -> tuple[str, ...]:
     """The dtypes for which NVIDIA's devices of a compute capability, times 10, have it."""
     return tuple(dtype for dtype, least in MATRIX_INSTRUCTION.items() if capability >= least)
-
-
-def _active_clusters(function: int, threads: int, shared_nbytes: int, blocks: int) -> int:
-    """CuPy has no such query. Raises DeviceError if the driver refuses."""
-    cluster = ffi.new("launch_attribute *", {"id": lib.CLUSTER_DIMENSION, "cluster_x": blocks})
-    cluster.cluster_y = cluster.cluster_z = 1
-    config = ffi.new("launch_config *")
-    config.grid_x, config.block_x, config.shared_nbytes = blocks, threads, shared_nbytes
-    config.grid_y = config.grid_z = config.block_y = config.block_z = 1
-    config.attributes, config.num_attributes = cluster, 1
-    found = ctypes.c_int()
-    query = ctypes.CDLL("libcuda.so.1").cuOccupancyMaxActiveClusters
-    address = int(ffi.cast("uintptr_t", config))
-    error = query(ctypes.byref(found), ctypes.c_void_p(function), ctypes.c_void_p(address))
-    if error:
-        raise DeviceError("device", f"cannot have clusters of {blocks} blocks, error {error}")
-    return found.value
 
 
 class CupyDevice:
@@ -318,13 +292,9 @@ class CupyDevice:
     def resident_clusters(
         self, function: int, threads: int, shared_nbytes: int, blocks: int
     ) -> int:
-        import cupy
-
         key = function, threads, shared_nbytes, blocks
         if key not in self._resident:
-            if blocks > PORTABLE_CLUSTER_BLOCKS:
-                cupy.cuda.driver.funcSetAttribute(function, NON_PORTABLE_CLUSTERS, 1)
-            self._resident[key] = _active_clusters(*key)
+            self._resident[key] = active_clusters(*key)
         return self._resident[key]
 
     def take_fault(self) -> bool:
