@@ -202,7 +202,9 @@ def test_the_table_says_which_bars_are_missed():
     lines = gpu_report.benchmark_table(record)
     table = [line for line in lines if line.startswith("| lstm")]
     assert [line.split(" | ")[-1] for line in table[:2]] == ["met |", "peer, estimate |"]
-    assert "- 1 of 2 rows take at most 1 times the fastest peer's time" in "\n".join(lines)
+    assert "- bars met by 1 of 2 rows: all" in lines
+    assert "- bars met by 1 of 2 rows: DeepBench's and the cited, of 16 bits" in lines
+    assert not gpu_judge.is_promised(row_of(1.0, 1.0) | {"dtype": "tf32"})
     assert "- a note (rows: 2)" in lines
     assert gpu_report.facts(record) == [measured]
 

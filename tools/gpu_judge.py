@@ -60,6 +60,12 @@ class Verdict:
         return missed + ["estimate"] * (self.of_estimate > MOST_OF_ESTIMATE)
 
 
+def is_promised(row: Row) -> bool:
+    """Whether the bars are for this row above all: DeepBench and the cited shape, of 16 bits."""
+    promised = (*gpu_shapes.DEEPBENCH, gpu_shapes.CITED)
+    return row["dtype"] in gpu_shapes.HALVES and gpu_shapes.BY_NAME[row["shape"]] in promised
+
+
 def measurements(record: Mapping[str, Any]) -> dict[str, float]:
     """What the micro-benchmarks of a record found."""
     rows = (row for part in record["parts"] for row in part["rows"])

@@ -98,6 +98,9 @@ class Bench:
         return [*barriers, *each]
 
     def of_matrices(self) -> list[Callable[[], Row]]:
+        if "bfloat16" not in self.device.properties.matrix_instruction:
+            skipped = {"name": "matrix instruction", "skipped": "this device has none for bfloat16"}
+            return [lambda: skipped]
         return [lambda chains=chains: self.multiply(chains) for chains in CHAINS]
 
     def of_clusters(self) -> list[Callable[[], Row]]:
