@@ -69,12 +69,12 @@ def load(path: str) -> ctypes.CDLL:
 
 
 def find() -> ctypes.CDLL | None:
-    """The library that is loaded already, is on the loader's path, or came with torch."""
+    """The library that came with torch, which would not bear another beside it, or the system's."""
     folders = (Path(folder, "nvidia/cudnn/lib/libcudnn.so.9") for folder in sys.path if folder)
-    for path in ("libcudnn.so.9", *map(str, filter(Path.exists, folders))):
+    for path in (*map(str, filter(Path.exists, folders)), "libcudnn.so.9"):
         try:
             return load(path)
-        except OSError:
+        except (OSError, AttributeError):  # not to be loaded, or without a function
             continue
     return None
 

@@ -188,6 +188,7 @@ def plot(record: Record, path: Path) -> None:
         panel.xaxis.set_major_formatter("{x:g}")
         panel.set_yticks(range(len(shapes)), shapes)
         panel.grid(axis="y", alpha=0.3)
+        panel.margins(y=0.01)
         panel.set_title(mode)
         panel.set_xlabel("speed-up over the fastest peer (1: equal)")
     panels[0].invert_yaxis()
