@@ -206,9 +206,8 @@ def check(
     save: Callable[[], None] = lambda: None,
 ) -> None:
     """Run the parts and fill the record; `save` is called as it grows. Ctrl-C ends it early."""
-    start, before = time.monotonic(), record["seconds"]
-    saved = start
-    device = "emulated" if record["emulated"] else "cuda"
+    start = saved = time.monotonic()
+    before, device = record["seconds"], "emulated" if record["emulated"] else "cuda"
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
     clock = TimeElapsedColumn(), TextColumn("{task.fields[left]}")
     with Progress(*columns, *clock, console=console) as progress:
@@ -313,7 +312,6 @@ def why_impossible(device: str) -> list[str]:
 
 def main(argv: list[str] | None = None) -> int:
     options = parse(argv)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
     is_emulated = options.device == "emulated"
     console = Console()
     for reason in (missing := why_impossible(options.device)):
@@ -373,4 +371,5 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     sys.exit(main())
