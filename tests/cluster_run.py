@@ -102,7 +102,7 @@ FAULTS = {
 def source(fault: str) -> Source:
     sizes = {"STORAGE": "F16", "THREADS": THREADS, "ROWS": ROWS, "UNITS": UNITS, "WIDTH": WIDTH}
     sizes |= {"DEPTH": DEPTH, "DEPTH_TILES": DEPTH_TILES, "ROW_TILES": ROW_TILES}
-    sizes |= {"LATE": LATE, "STEPS": STEPS, "MATRIX_INSTRUCTION": 0}
+    sizes |= {"LATE": LATE, "STEPS": STEPS, "TILE_ROWS": 8, "MATRIX_INSTRUCTION": 0}
     lines = [f"#define {name} {value}" for name, value in sizes.items()]
     text = "\n".join([*lines, *cuda_source.resolved("persistent/cluster_exchange.h"), KERNEL])
     changes = FAULTS.get(fault, ())

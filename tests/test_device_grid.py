@@ -177,8 +177,8 @@ def test_blocks_that_share_the_depth_add_up(monkeypatch, cell, dtype, shares, hi
     few = DeviceProperties(8, 227 << 10, grid.DTYPES)
     steps = STEPS[1::2]  # two rounds
     ours, others = (core_run(config, steps, properties=few) for _ in range(2))
-    is_large = cell == "lstm"
-    allow_only(monkeypatch, grid.GridProducts(3, 2, shares=shares, large=is_large), True)
+    places = 1 if cell == "lstm" else 2
+    allow_only(monkeypatch, grid.GridProducts(3, 2, shares=shares, places=places), True)
     for run in (ours, others):
         run.arrays["w"] *= np.array(0.3, run.arrays["w"].dtype)  # else there is chaos
     ours.results()

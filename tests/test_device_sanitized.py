@@ -47,14 +47,14 @@ FAULTS = {  # where, what is there, what it is replaced by
     "all blocks run backward in one direction": (BACKWARD, "[blockIdx.y]", "[0]"),
 }
 # All passes of both directions on a grid or clusters, through several rounds of a grid's
-# exchange; in backward, the blocks of a grid share the depth. Arguments: the algorithm, the
-# dtype, and what to plant.
+# exchange; in backward, the blocks of a grid share the depth. Clusters run as with the largest
+# matrices. Arguments: the algorithm, the dtype, and what to plant.
 ON_A_GRID = """
 import dataclasses, os, sys
 from core_run import CoreRun
 from hostcuda.device import EmulatedDevice
 from miopy.backends import cuda, cuda_source
-from miopy.core import grid
+from miopy.core import cluster, grid
 from miopy.core.algorithm import DeviceProperties
 from miopy.core.config import CONCAT, RNNConfig
 
@@ -68,8 +68,10 @@ def planted(*arguments):
     return source
 
 cuda_source.grid = planted
-way = grid.GridProducts(3, 2, shares=2, large=True)
+way = grid.GridProducts(3, 2, shares=2, places=1)
 grid.BACKWARD = dict.fromkeys(grid.BACKWARD, (way,))
+cluster.FORWARD = {4: (grid.GridProducts(4, 1, places=1, column_warps=2, tile_rows=7),)}
+cluster.BACKWARD = (grid.GridProducts(3, 2, places=1),)
 os.environ["MIOPY_RNN_ALGO"] = sys.argv[1]
 device = EmulatedDevice(properties=DeviceProperties(4, 227 << 10, grid.DTYPES, 2))
 config = RNNConfig("lstm", 3, 13, 1, CONCAT, dtype=sys.argv[2])
@@ -77,15 +79,17 @@ CoreRun(cuda.CudaBackend(device), config, (9, 9, 2) + (1,) * 26).results()
 """
 GRID_FAULTS = {
     "no barrier behind the products": (
-        "store_slice_sums(&sum, sums + warp % slots * TILE_ROWS * SUMS_ROW, fold < m->folds - 1);\n"
-        "        __syncthreads();",
-        "store_slice_sums(&sum, sums + warp % slots * TILE_ROWS * SUMS_ROW, fold < m->folds - 1);",
+        "store_slice_sums(&sum, sums, fold < m->folds - 1);\n        __syncthreads();",
+        "store_slice_sums(&sum, sums, fold < m->folds - 1);",
     ),
     "no barrier before the only sums": (
         "__syncthreads(); /* what is there has been read */",
         ";",
     ),
-    "one place for the sums of all tiles": ("in->sums + count % PLACES", "in->sums + 0 * count"),
+    "one place for the sums of all tiles": (
+        "in->sums + place *",
+        "in->sums + place / PLACES * PLACES *",
+    ),
     "all blocks run one direction": ("#define RUN blockIdx.y", "#define RUN 0"),
 }
 
@@ -141,9 +145,15 @@ def test_nothing_is_reported_on_a_grid(sanitizer, algorithm, dtype):
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
 
 
-@pytest.mark.parametrize("fault", GRID_FAULTS)
-def test_a_fault_in_the_kernels_of_a_grid_is_a_race(fault):
-    done = run("thread", "-c", ON_A_GRID, "grid", "float16", *GRID_FAULTS[fault])
+@pytest.mark.parametrize(
+    ("algorithm", "fault"),
+    [
+        *(("grid", fault) for fault in GRID_FAULTS),
+        ("cluster", "no barrier before the only sums"),
+    ],
+)
+def test_a_fault_in_the_kernels_of_a_grid_is_a_race(algorithm, fault):
+    done = run("thread", "-c", ON_A_GRID, algorithm, "float16", *GRID_FAULTS[fault])
     assert done.returncode == REPORTED, done.stderr
     assert "data race" in done.stderr
 

@@ -92,18 +92,20 @@ def persistent() -> dict[Source, list[str]]:
             gates, itemsize = len(CELLS[cell].gates), DTYPES[dtype].itemsize
             for products in grid.products(gates, itemsize, backward, split):
                 source = cuda_source.grid(cell, dtype, products, backward)
-                found[source] = large if products.large else targets
+                found[source] = large if products.is_large else targets
     return found | on_clusters()
 
 
 def on_clusters() -> dict[Source, list[str]]:
     """Those of them whose blocks are clusters."""
     targets = [target for target in TARGETS if cluster_blocks(capability(target))]
+    large = [target for target in targets if target in LARGE]
     found: dict[Source, list[str]] = {}
     for cell, dtype in itertools.product(PERSISTENT_CELLS, cluster.DTYPES):
         forward = [(each, False) for each in cluster.FORWARD[len(CELLS[cell].gates)]]
         for products, backward in (*forward, *((each, True) for each in cluster.BACKWARD)):
-            found[cuda_source.grid(cell, dtype, products, backward, cluster=True)] = targets
+            source = cuda_source.grid(cell, dtype, products, backward, cluster=True)
+            found[source] = large if products.is_large else targets
     return found
 
 

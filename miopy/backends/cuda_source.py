@@ -97,10 +97,14 @@ def grid(
         "CLUSTER": int(cluster),
         "SPLIT": int(products.split),
         "SHARES": products.shares,
-        "PLACES": 1 if products.large else 2,
+        "PLACES": products.places,
+        "COLUMN_WARPS": products.column_warps,
+        "TILE_ROWS": products.tile_rows,
     }
     shares = f"_of_{products.shares}" if products.shares > 1 else ""
-    way = f"{products.column_tiles}{shares}{'_split' * products.split}"
+    way = (
+        f"{products.column_tiles}{shares}{'_split' * products.split}{'_large' * products.is_large}"
+    )
     return _source(f"{kind}_{name}_{cell}_{dtype}_{way}", files, defines, dtype)
 
 

@@ -11,25 +11,35 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from .config import RNNConfig
-from .grid import FOLDS, TILE_COLUMNS, TILE_ROWS, Grid, GridProducts
+from .grid import FOLDS, LARGE_NBYTES, TILE_COLUMNS, TILE_DEPTH_NBYTES, Grid, GridProducts
 
 DTYPES = ("float16", "bfloat16")
 SIZES = (2, 4, 8, 16)  # blocks of a cluster
 # Of kernels/persistent/cluster_exchange.h.
 SLOTS, MOST_ROW_TILES, PUSHED_UNITS = 2, 16, 8
-EXCHANGE_TILE_NBYTES, BARRIER_NBYTES = 512, 8
+BARRIER_NBYTES = 8
 
 # Cycles of one step, from published measurements of one H100; see `Cluster.cycles`.
 EXCHANGE_CYCLES = 800
+LATE_CYCLES = 700  # of loading what a cell is given only when its products are there
 INGESTED_PER_CYCLE = 16  # bytes that others push into a block
 
 # As many tiles in registers as leave room for the cell, on every target.
 FORWARD = {  # by gates
     1: (GridProducts(4, 16), GridProducts(8, 15)),
-    3: (GridProducts(3, 16), GridProducts(6, 16), GridProducts(9, 15)),
-    4: (GridProducts(4, 16), GridProducts(8, 16), GridProducts(12, 13)),
+    3: (
+        *(GridProducts(3, 16), GridProducts(6, 16), GridProducts(9, 15)),
+        GridProducts(12, 25, places=1, column_warps=2),
+    ),
+    4: (
+        *(GridProducts(4, 16), GridProducts(8, 16), GridProducts(12, 13)),
+        GridProducts(14, 25, places=1, column_warps=2, tile_rows=7),
+    ),
 }
-BACKWARD = GridProducts(1, 16), GridProducts(2, 16), GridProducts(3, 18)
+BACKWARD = (
+    *(GridProducts(1, 16), GridProducts(2, 16), GridProducts(3, 18)),
+    GridProducts(3, 22, places=1),
+)
 
 
 @dataclass(frozen=True)
@@ -46,17 +56,17 @@ class Cluster:
     @property
     def shared_nbytes(self) -> int:
         """Of a block."""
-        tiles = self.slices.row_tiles * self.slices.depth_tiles
-        barriers = SLOTS * self.slices.row_tiles * BARRIER_NBYTES
-        exchanged = SLOTS * tiles * EXCHANGE_TILE_NBYTES
-        return self.slices.shared_nbytes + exchanged + barriers
+        tile_rows = self.slices.products.tile_rows
+        row_tile = self.slices.depth_tiles * tile_rows * TILE_DEPTH_NBYTES + BARRIER_NBYTES
+        return self.slices.shared_nbytes + SLOTS * self.slices.row_tiles * row_tile
 
     @property
     def cycles(self) -> float:
         """An estimate of one step of all sequences."""
         pushed = self.slices.ingested_nbytes / INGESTED_PER_CYCLE
+        late = self.slices.row_tiles * LATE_CYCLES if self.slices.products.is_large else 0
         turns = -(-self.slices.copies // self.at_a_time)
-        return turns * (EXCHANGE_CYCLES + self.slices.product_cycles + pushed)
+        return turns * (EXCHANGE_CYCLES + self.slices.product_cycles + late + pushed)
 
 
 def at_a_time(multiprocessors: int, size: int) -> int:
@@ -103,10 +113,13 @@ def _of_size(
     for products in BACKWARD if backward else FORWARD[gates]:
         if columns > products.column_tiles * TILE_COLUMNS:
             continue
-        for row_tiles in range(min(MOST_ROW_TILES, -(-wanted // TILE_ROWS)), 0, -1):
-            copies = -(-batch // min(wanted, row_tiles * TILE_ROWS))
+        if products.is_large and shared_nbytes < LARGE_NBYTES:
+            continue
+        tile_rows = products.tile_rows
+        for row_tiles in range(min(MOST_ROW_TILES, -(-wanted // tile_rows)), 0, -1):
+            copies = -(-batch // min(wanted, row_tiles * tile_rows))
             rows = -(-batch // copies)
-            for folds in FOLDS:
+            for folds in (folds for folds in FOLDS if folds <= products.depth_warps):
                 slices = Grid(
                     products=products,
                     itemsize=config.itemsize,

@@ -14,7 +14,7 @@ from .blocks import TILE_NBYTES, WARPS
 from .config import RNNConfig
 
 DTYPES = ("float16", "bfloat16", "float32")
-TILE_ROWS, TILE_DEPTH_NBYTES, TILE_COLUMNS = 8, 64, 16
+MOST_TILE_ROWS, TILE_DEPTH_NBYTES, TILE_COLUMNS = 8, 64, 16
 TILE_SUMS = 4  # between rows of sums, beyond the columns
 LARGE_NBYTES = 227 << 10
 SLOTS = 24  # of kernels/persistent/exchange.h
@@ -38,22 +38,40 @@ class GridProducts:
     resident       tiles that each warp keeps in registers
     split          whether factors of float32 are taken in two parts, not rounded to TF32
     shares         blocks with the same columns, each of which has a share of the depth
-    large          whether it is for devices with LARGE_NBYTES of shared memory for a block, all of
-                   which is the matrix's but for one place for sums instead of two
+    places         for sums; less than two are for devices with LARGE_NBYTES of shared memory for a
+                   block, all of which is the matrix's but for that
+    column_warps   groups of warps, each with columns of its own
+    tile_rows      of a tile of inputs, of the 8 that are multiplied at a time
     """
 
     column_tiles: int
     resident: int
     split: bool = False
     shares: int = 1
-    large: bool = False
+    places: int = 2
+    column_warps: int = 1
+    tile_rows: int = MOST_TILE_ROWS
+
+    @property
+    def is_large(self) -> bool:
+        return self.places < 2
+
+    @property
+    def depth_warps(self) -> int:
+        """With the same columns, each with a share of the depth."""
+        return WARPS // self.column_warps
+
+    @property
+    def warp_tiles(self) -> int:
+        """Of columns, of a warp."""
+        return self.column_tiles // self.column_warps
 
 
 # As many tiles in registers as leave room for the cell, on every target; by gates and itemsize.
 FORWARD = {
     (1, 2): (GridProducts(2, 16), GridProducts(4, 12)),
     (3, 2): (GridProducts(2, 16), GridProducts(4, 16)),
-    (4, 2): (GridProducts(2, 16), GridProducts(4, 16), GridProducts(5, 22, large=True)),
+    (4, 2): (GridProducts(2, 16), GridProducts(4, 16), GridProducts(5, 22, places=1)),
     (1, 4): (GridProducts(2, 16), GridProducts(4, 12)),
     (3, 4): (GridProducts(2, 16), GridProducts(3, 16), GridProducts(4, 16)),
     (4, 4): (GridProducts(2, 16), GridProducts(3, 16), GridProducts(4, 16)),
@@ -62,8 +80,8 @@ ALONE = GridProducts(1, 15), GridProducts(2, 16)
 SHARED = (*ALONE, GridProducts(3, 15, shares=4))
 BACKWARD = {
     (1, 2): SHARED,
-    (3, 2): (*SHARED, GridProducts(5, 18, shares=4, large=True)),
-    (4, 2): (*SHARED, GridProducts(5, 22, shares=4, large=True)),
+    (3, 2): (*SHARED, GridProducts(5, 18, shares=4, places=1)),
+    (4, 2): (*SHARED, GridProducts(5, 22, shares=4, places=1)),
 } | dict.fromkeys(((1, 4), (3, 4), (4, 4)), (*ALONE, GridProducts(3, 14, shares=4)))
 
 
@@ -106,7 +124,7 @@ class Grid:
 
     @property
     def row_tiles(self) -> int:
-        return -(-self.rows // TILE_ROWS)
+        return -(-self.rows // self.products.tile_rows)
 
     @property
     def tile_depth(self) -> int:
@@ -129,29 +147,33 @@ class Grid:
 
     @property
     def depth_per_warp(self) -> int:
-        return -(-self.share_tiles // WARPS)
+        return -(-self.share_tiles // self.products.depth_warps)
 
     @property
     def shared_tiles(self) -> int:
         """Of a warp, in shared memory."""
-        tiles = self.depth_per_warp * self.products.column_tiles
+        tiles = self.depth_per_warp * self.products.warp_tiles
         return max(0, tiles - self.products.resident)
 
     @property
-    def shared_nbytes(self) -> int:
+    def place_nbytes(self) -> int:
+        """Of the sums of a tile of rows."""
         row = (self.products.column_tiles * TILE_COLUMNS + TILE_SUMS) * 4
-        places = 1 if self.products.large else 2
-        sums = places * WARPS // self.folds * TILE_ROWS * row
-        return WARPS * self.shared_tiles * TILE_NBYTES + sums
+        return self.products.depth_warps // self.folds * self.products.tile_rows * row
+
+    @property
+    def shared_nbytes(self) -> int:
+        tiles = WARPS * self.shared_tiles * TILE_NBYTES
+        return tiles + self.products.places * self.place_nbytes
 
     @property
     def slices_nbytes(self) -> int:
-        return self.parts * WARPS * self.depth_per_warp * self.products.column_tiles * TILE_NBYTES
+        return self.parts * WARPS * self.depth_per_warp * self.products.warp_tiles * TILE_NBYTES
 
     def exchange_nbytes(self, steps: int) -> int:
         """Of the words that blocks exchange in so many steps."""
         row = self.depth_tiles * TILE_DEPTH_NBYTES + self.sums_nbytes
-        return min(SLOTS, steps + 1) * self.copies * self.row_tiles * TILE_ROWS * row
+        return min(SLOTS, steps + 1) * self.copies * self.row_tiles * self.products.tile_rows * row
 
     @property
     def sums_nbytes(self) -> int:
@@ -168,7 +190,7 @@ class Grid:
     def product_cycles(self) -> float:
         """An estimate of the products of one step."""
         tiles = self.products.column_tiles * self.share_tiles
-        operations = tiles * TILE_COLUMNS * self.tile_depth * TILE_ROWS * 2
+        operations = tiles * TILE_COLUMNS * self.tile_depth * MOST_TILE_ROWS * 2
         read = WARPS * self.shared_tiles * TILE_NBYTES
         slower = self.itemsize / 2 * (PRODUCTS_OF_PARTS if self.products.split else 1)
         shared = SHARE_CYCLES if self.products.shares > 1 else 0
@@ -207,7 +229,7 @@ def best(
         for grid in _grids(
             config, batch, multiprocessors // together, shared_nbytes, backward, ways
         )
-        if together == 1 or not grid.products.large  # whose kernels know one run only
+        if together == 1 or not grid.products.is_large  # whose kernels know one run only
     ]
     return min(found, key=lambda grid: (grid.cycles, grid.blocks), default=None)
 
@@ -222,7 +244,7 @@ def _grids(
 ) -> Iterator[Grid]:
     hidden, gates = config.hidden_size, config.num_gates
     for way in ways:
-        if way.large and shared_nbytes < LARGE_NBYTES:
+        if way.is_large and shared_nbytes < LARGE_NBYTES:
             continue
         columns = way.column_tiles * TILE_COLUMNS // (1 if backward else gates)
         groups = -(-hidden // (columns // way.shares // 2 * 2 * way.shares))
@@ -231,7 +253,7 @@ def _grids(
         parts = -(-hidden // (units * way.shares)) * way.shares
         if parts > multiprocessors:
             continue
-        copies = min(multiprocessors // parts, -(-batch // TILE_ROWS))
+        copies = min(multiprocessors // parts, -(-batch // way.tile_rows))
         rows = -(-batch // copies)
         copies = -(-batch // rows)
         planes = gates if backward else 1

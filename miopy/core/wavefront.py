@@ -77,7 +77,7 @@ def choose(stack: Stack, layers: int = 1) -> Choice | None:
         return None
     if not found.is_persistent or found.algorithm != alone.algorithm:
         return None
-    if found.grid and found.grid.products.large:
+    if found.grid and found.grid.products.is_large:
         return None
     if found.residency is not None and stack.batch > found.residency.rows * multiprocessors:
         return None

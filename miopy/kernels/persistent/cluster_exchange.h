@@ -155,7 +155,7 @@ INLINE void hand_on(const exchange *x, uint32_t step, int row, int k, storage va
         return;
     uint32_t *to = exchange_word(x, step, row, k - (int)first);
     for (uint32_t block = first; block < x->parts; block += PUSHED_UNITS)
-        push_words(to, words, barrier_of(x, step, row / EXCHANGE_ROWS), block);
+        push_words(to, words, barrier_of(x, step, row / TILE_ROWS), block);
 }
 
 /* All threads of a block are about to take words of the first `rows` rows of a tile, which they all
@@ -166,7 +166,7 @@ INLINE void await_rows(exchange *x, uint32_t step, int row_tile, int rows)
     uint64_t *barrier = barrier_of(x, step, row_tile);
     uint32_t polls = 0;
     if (threadIdx.x == 0 && !x->wait.failed)
-        expect_bytes(barrier, (rows < EXCHANGE_ROWS ? rows : EXCHANGE_ROWS) * x->depth * 2);
+        expect_bytes(barrier, (rows < TILE_ROWS ? rows : TILE_ROWS) * x->depth * 2);
     while (!is_phase_over(barrier, x->phases >> number & 1) && goes_on(&x->wait, &polls)) {
     }
     x->phases ^= 1u << number;

@@ -52,14 +52,6 @@ typedef struct {
     real next[2], saved[MOST_PLANES];
 } forward_results;
 
-INLINE void run_forward_cell(forward_results *to, const real *scalars, const forward_given *of,
-                             const real *products)
-{
-    real pre[MOST_PLANES];
-    sum_products(pre, of, products);
-    cell_forward(scalars, pre, of->prev, to->next, to->saved);
-}
-
 /* What a row and unit of a step of backward data have besides their product. */
 typedef struct {
     real saved[MOST_PLANES], prev[2], next[2];

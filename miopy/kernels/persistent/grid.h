@@ -17,7 +17,7 @@
 /* Put a matrix in the order in which blocks load it. */
 KERNEL FN(gather_slices)(matrix_slices m)
 {
-    EACH(i, (int64_t)m.parts * WARPS * m.depth_per_warp * COLUMN_TILES * 2 * LANES)
+    EACH(i, (int64_t)m.parts * WARPS * m.depth_per_warp * WARP_TILES * 2 * LANES)
         ((words *)m.fragments)[i] = gather_slice_words(&m, i);
 }
 
@@ -63,25 +63,26 @@ typedef struct {
     int part, first_unit, units; /* the units that there are */
     int64_t first;               /* of its sequences */
     words *fragments;
-    real *sums; /* PLACES of (WARPS / folds, TILE_ROWS, SUMS_ROW), used in turn */
+    real *sums; /* PLACES of (DEPTH_WARPS / folds, TILE_ROWS, SUMS_ROW), used in turn */
 } grid_block;
 
 INLINE grid_block grid_block_of(unsigned char *memory, const block_steps *p, const matrix_slices *m)
 {
     grid_block in;
-    in.part = (int)blockIdx.x % m->parts;
+    const int block = (int)blockIdx.x;
+    in.part = block % m->parts;
     in.first_unit = in.part * m->units;
     in.units = m->hidden_size - in.first_unit;
     in.units = in.units < 0 ? 0 : in.units < m->units ? in.units : m->units;
-    in.first = (int64_t)(blockIdx.x / m->parts) * p->capacity;
+    in.first = (int64_t)(block / m->parts) * p->capacity;
     in.fragments = (words *)memory;
     in.sums = (real *)(in.fragments + WARPS * shared_tiles(m) * 2 * LANES);
     return in;
 }
 
-INLINE real *sums_of_tile(const grid_block *in, const matrix_slices *m, uint32_t count)
+INLINE real *place_of_sums(const grid_block *in, const matrix_slices *m, uint32_t place)
 {
-    return in->sums + count % PLACES * (WARPS / m->folds) * TILE_ROWS * SUMS_ROW;
+    return in->sums + place * (DEPTH_WARPS / m->folds) * TILE_ROWS * SUMS_ROW;
 }
 
 /* A thread's element of a tile: threads of even lanes have even units, and the next one the same
@@ -109,7 +110,7 @@ INLINE waits waits_of(const block_exchange *g)
 INLINE exchange exchange_of(const block_exchange *g, const matrix_slices *m, const grid_block *in)
 {
     exchange x;
-    x.words = (uint32_t *)sums_of_tile(in, m, 1) + (WARPS / m->folds) * TILE_ROWS * SUMS_ROW;
+    x.words = (uint32_t *)place_of_sums(in, m, PLACES);
     x.row_tiles = g->row_tiles;
     x.depth_tiles = m->depth_tiles;
     x.depth = m->k_planes * m->k_width;
@@ -169,10 +170,13 @@ INLINE void clear_own(const exchange *x, const grid_block *in, const matrix_slic
 INLINE void find_again(exchange *x, const block_exchange *g, const matrix_slices *m,
                        const grid_block *in)
 {
-    const int failed = x->wait.failed;
+    const exchange kept = *x;
     if (PLACES == 1)
         *x = exchange_of(g, m, in);
-    x->wait.failed = failed;
+    x->wait.failed = kept.wait.failed;
+#if CLUSTER
+    x->phases = kept.phases;
+#endif
 }
 
 #if SHARES > 1

@@ -96,7 +96,7 @@ BLOCK_KERNEL FN(grid_backward)(LAUNCHED(grid_backward_launch) launch)
             const int after = ahead.product_rows;
             if (b >= ahead.rows && b >= after)
                 break;
-            real *sums = sums_of_tile(&in, m, b < after ? count++ : count);
+            real *sums = place_of_sums(&in, m, (b < after ? count++ : count) % PLACES);
             if (PLACES == 2)
                 load_tile(given, &ahead, &in, m, b);
             if (b < after)

@@ -3,40 +3,60 @@
 #define UNIT_PLANES GATES
 #include "grid.h"
 
+/* Whether the matrix leaves registers for more than the products while these are made. */
+#define HAS_REGISTERS (COLUMN_WARPS == 1)
+
 /* What a thread has of a tile of rows, of which `rows` take part in a step. A row that does not yet
  * has its h. */
+INLINE void load_element(forward_given *given, const forward_step *s, const grid_block *in,
+                         grid_element at, int first_row, int rows, int next)
+{
+    given->prev[0] = given->prev[1] = zero;
+    const int b = first_row + at.row, u = in->first_unit + at.unit;
+    if (at.is_there && b < rows)
+        load_forward_given(given, s, b, u);
+    else if (at.is_there && b < next)
+        given->prev[0] = ((const real *)s->h)[b * s->hidden_size + u];
+}
+
 INLINE void load_tile(forward_given *given, const forward_step *s, const grid_block *in,
                       const matrix_slices *m, int first_row, int rows, int next)
 {
 #pragma unroll
-    for (int i = 0; i < ELEMENTS; i++) {
-        const grid_element at = element_of(in, m, i);
-        const int b = first_row + at.row, u = in->first_unit + at.unit;
-        if (at.is_there && b < rows)
-            load_forward_given(&given[i], s, b, u);
-        else if (at.is_there && b < next)
-            given[i].prev[0] = ((const real *)s->h)[b * s->hidden_size + u];
-    }
+    for (int i = 0; i < ELEMENTS; i++)
+        load_element(&given[i], s, in, element_of(in, m, i), first_row, rows, next);
 }
 
 /* The cell on a tile of rows, whose new h, or first one, the `next` rows of the next step get. */
-INLINE void finish_tile(const forward_given *given, const forward_step *s, const real *scalars,
+INLINE void finish_tile(forward_given *given, const forward_step *s, const real *scalars,
                         const grid_block *in, const matrix_slices *m, const real *sums,
                         const exchange *x, uint32_t step, int first_row, int rows, int next)
 {
+    real pre[ELEMENTS][MOST_PLANES] = {};
+#pragma unroll
+    for (int i = 0; i < ELEMENTS; i++) {
+        const grid_element at = element_of(in, m, i);
+        real products[GATES];
+        if (!HAS_REGISTERS)
+            load_element(&given[i], s, in, at, first_row, rows, next);
+        if (!at.is_there || first_row + at.row >= rows)
+            continue;
+        for (int g = 0; g < GATES; g++)
+            products[g] =
+                slice_product(sums, m, at.row, position_of(s->position, g) * m->units + at.unit);
+        sum_products(pre[i], &given[i], products);
+    }
 #pragma unroll
     for (int i = 0; i < ELEMENTS; i++) {
         const grid_element at = element_of(in, m, i);
         const int b = first_row + at.row, u = in->first_unit + at.unit;
         const int is_run = at.is_there && b < rows;
         forward_results results;
-        real products[GATES];
         storage value = 0;
+        if (!HAS_REGISTERS) /* or they would be kept from one step to the next */
+            results = forward_results();
         if (is_run) {
-            for (int g = 0; g < GATES; g++)
-                products[g] = slice_product(sums, m, at.row,
-                                            position_of(s->position, g) * m->units + at.unit);
-            run_forward_cell(&results, scalars, &given[i], products);
+            cell_forward(scalars, pre[i], given[i].prev, results.next, results.saved);
             value = to_storage(results.next[0]);
         } else if (at.is_there && b < next) {
             value = to_storage(given[i].prev[0]);
@@ -75,9 +95,10 @@ BLOCK_KERNEL FN(grid_forward)(LAUNCHED(grid_forward_launch) launch)
             clear_own(&x, &in, m, step, p->capacity);
         for (int b = 0; b < rows || b < next; b += TILE_ROWS) {
             forward_given given[ELEMENTS];
-            real *sums = sums_of_tile(&in, m, b < rows ? count++ : count);
+            real *sums = place_of_sums(&in, m, (b < rows ? count++ : count) % PLACES);
             const forward_step before = forward_rows(&of->step, p, in.first, row);
-            load_tile(given, &before, &in, m, b, rows, next);
+            if (HAS_REGISTERS)
+                load_tile(given, &before, &in, m, b, rows, next);
             if (b < rows)
                 multiply_slice(sums, m, in.part, &x, step, b / TILE_ROWS, rows - b, resident,
                                in.fragments);

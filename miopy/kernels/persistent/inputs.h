@@ -1,19 +1,19 @@
-/* inputs.h: how the inputs of a step lie where blocks exchange them: (rows, depth) in tiles of 8
- * rows and 16 words of depth, of PACKED inputs each. */
+/* inputs.h: how the inputs of a step lie where blocks exchange them: (rows, depth) in tiles of
+ * TILE_ROWS rows, which the compiling side defines, and 16 words of depth, of PACKED inputs each.
+ */
 #ifndef MIOPY_INPUTS_H
 #define MIOPY_INPUTS_H
 
 #include "block.h"
 
-#define EXCHANGE_ROWS 8
 #define EXCHANGE_DEPTH (16 * PACKED)
-#define EXCHANGE_TILE (EXCHANGE_ROWS * 16) /* words */
+#define EXCHANGE_TILE (TILE_ROWS * 16) /* words */
 
 /* The number of the word of a row and of PACKED k, the first of which this is. */
 INLINE int64_t input_word(int row, int k, int depth_tiles)
 {
-    const int tile = row / EXCHANGE_ROWS * depth_tiles + k / EXCHANGE_DEPTH;
-    return (int64_t)tile * EXCHANGE_TILE + row % EXCHANGE_ROWS * 16 + k % EXCHANGE_DEPTH / PACKED;
+    const int tile = row / TILE_ROWS * depth_tiles + k / EXCHANGE_DEPTH;
+    return (int64_t)tile * EXCHANGE_TILE + row % TILE_ROWS * 16 + k % EXCHANGE_DEPTH / PACKED;
 }
 
 #endif

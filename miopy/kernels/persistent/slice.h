@@ -3,10 +3,11 @@
  *
  * SHARES blocks have the same columns: `units` units for each of them, of each plane, one plane
  * behind the other, padded with zeros to COLUMN_TILES tiles of COLUMNS. Each of these blocks has a
- * share of the depth, as many tiles as the others. Of these, warp w has w, w + WARPS, ..., of whose
- * tiles of columns the first RESIDENT are in registers, the others in shared memory. So a warp
- * needs only its own inputs and begins as soon as they are there; the warps' sums are added up at
- * the end.
+ * share of the depth, as many tiles as the others, of which each warp has every DEPTH_WARPS-th:
+ * COLUMN_WARPS warps have the same ones and divide the columns, whose sums take registers, too. The
+ * first RESIDENT tiles of a warp are in registers, the others in shared memory. So a warp needs
+ * only its own inputs and begins as soon as they are there; the warps' sums are added up at the
+ * end.
  *
  * A lane takes 4 words of one row's inputs at once, 16 bytes: those from 4 * (lane % 4) on, of row
  * lane / 4. Products do not care which k is called which, as long as the matrix agrees.
@@ -20,8 +21,8 @@
  * parts is not finite, it is the sum: the others have infinity less infinity in them.
  *
  * The compiling side defines COLUMN_TILES; RESIDENT, how many tiles a warp keeps in registers;
- * SPLIT; SHARES; PLACES, how many a block has for sums; CLUSTER, 1 if the blocks that share the
- * matrix are a cluster. */
+ * SPLIT; SHARES; PLACES, how many a block has for sums; COLUMN_WARPS; TILE_ROWS, of the 8 rows that
+ * the matrix instruction takes; CLUSTER, 1 if the blocks that share the matrix are a cluster. */
 #ifndef MIOPY_SLICE_H
 #define MIOPY_SLICE_H
 
@@ -38,10 +39,11 @@
 
 #define COLUMNS 16
 #define DEPTH EXCHANGE_DEPTH
-#define TILE_ROWS EXCHANGE_ROWS
-#define RESIDENT_DEPTH ((RESIDENT + COLUMN_TILES - 1) / COLUMN_TILES)
+#define DEPTH_WARPS (WARPS / COLUMN_WARPS)       /* with the same columns */
+#define WARP_TILES (COLUMN_TILES / COLUMN_WARPS) /* of columns, of a warp */
+#define RESIDENT_DEPTH ((RESIDENT + WARP_TILES - 1) / WARP_TILES)
 /* Sums per tile: enough to keep the units busy, or one of the large parts and one of the others. */
-#define PARTS (COLUMN_TILES > 2 && !SPLIT ? 1 : 2)
+#define PARTS (WARP_TILES > 2 && !SPLIT ? 1 : 2)
 #define SUMS_ROW (COLUMN_TILES * COLUMNS + 4) /* so that lanes use different banks */
 
 /* What a lane has of half a tile; in memory, those of all lanes are one behind the other. */
@@ -103,11 +105,12 @@ INLINE int share_tiles(const matrix_slices *m) { return (m->depth_tiles + SHARES
 INLINE words gather_slice_words(const matrix_slices *m, int64_t at)
 {
     const int lane = (int)(at % LANES), half = (int)(at / LANES % 2);
-    const int64_t tile = at / LANES / 2, depth = tile / COLUMN_TILES;
-    const int column_tile = (int)(tile % COLUMN_TILES), j = (int)(depth % m->depth_per_warp);
+    const int64_t tile = at / LANES / 2, depth = tile / WARP_TILES;
+    const int j = (int)(depth % m->depth_per_warp);
     const int warp = (int)(depth / m->depth_per_warp % WARPS);
     const int part = (int)(depth / m->depth_per_warp / WARPS);
-    const int depth_tile = part % SHARES * share_tiles(m) + j * WARPS + warp;
+    const int column_tile = warp % COLUMN_WARPS * WARP_TILES + (int)(tile % WARP_TILES);
+    const int depth_tile = part % SHARES * share_tiles(m) + j * DEPTH_WARPS + warp / COLUMN_WARPS;
     const int first_k = depth_tile * DEPTH + (lane % 4 * 4 + half * 2) * PACKED;
     words gathered;
 #pragma unroll
@@ -128,7 +131,7 @@ INLINE fragment read_fragment(const words *tile, int lane)
 /* Tiles that a warp has in shared memory. */
 INLINE int shared_tiles(const matrix_slices *m)
 {
-    const int tiles = m->depth_per_warp * COLUMN_TILES;
+    const int tiles = m->depth_per_warp * WARP_TILES;
     return tiles > RESIDENT ? tiles - RESIDENT : 0;
 }
 
@@ -136,7 +139,7 @@ INLINE int shared_tiles(const matrix_slices *m)
 INLINE void load_slice(const matrix_slices *m, int part, fragment *resident, words *shared)
 {
     const int warp = threadIdx.x / LANES, lane = threadIdx.x % LANES, others = shared_tiles(m);
-    const int64_t tiles = (int64_t)m->depth_per_warp * COLUMN_TILES;
+    const int64_t tiles = (int64_t)m->depth_per_warp * WARP_TILES;
     const words *own = (const words *)m->fragments + (part * WARPS + warp) * tiles * 2 * LANES;
 #pragma unroll
     for (int i = 0; i < RESIDENT; i++)
@@ -148,7 +151,7 @@ INLINE void load_slice(const matrix_slices *m, int part, fragment *resident, wor
 
 /* Sums of columns lane / 4 and 8 more of each tile, each with two rows. */
 typedef struct {
-    float part[COLUMN_TILES][PARTS][4];
+    float part[WARP_TILES][PARTS][4];
 } slice_sums;
 
 #if SPLIT
@@ -199,7 +202,7 @@ INLINE words first_load(const slice_inputs *in, int j)
 {
     words got = {{0, 0, 0, 0}};
     if (in->has_row)
-        load_words(got.word, in->first + (int64_t)j * WARPS * EXCHANGE_TILE);
+        load_words(got.word, in->first + (int64_t)j * DEPTH_WARPS * EXCHANGE_TILE);
     return got;
 }
 
@@ -208,7 +211,7 @@ INLINE words next_inputs(slice_inputs *in, exchange *x, int j, int at)
 {
     words got = in->ahead[at];
     if (in->has_row)
-        await_words(x, got.word, in->first + (int64_t)j * WARPS * EXCHANGE_TILE);
+        await_words(x, got.word, in->first + (int64_t)j * DEPTH_WARPS * EXCHANGE_TILE);
     if (j + AHEAD < in->tiles)
         in->ahead[at] = first_load(in, j + AHEAD);
     __syncwarp();
@@ -220,8 +223,8 @@ INLINE void multiply_depth(slice_sums *sum, int j, int is_resident, const words 
                            const fragment *resident, const words *shared)
 {
 #pragma unroll
-    for (int tile = 0; tile < COLUMN_TILES; tile++) {
-        const int at = j * COLUMN_TILES + tile;
+    for (int tile = 0; tile < WARP_TILES; tile++) {
+        const int at = j * WARP_TILES + tile;
         if (is_resident && at < RESIDENT) {
             multiply_tile(sum, tile, &resident[at], inputs);
         } else {
@@ -260,38 +263,41 @@ INLINE void store_slice_sums(const slice_sums *sum, real *to, int add)
 {
     const int lane = threadIdx.x % LANES;
 #pragma unroll
-    for (int tile = 0; tile < COLUMN_TILES; tile++)
+    for (int tile = 0; tile < WARP_TILES; tile++)
 #pragma unroll
         for (int i = 0; i < 4; i++) {
             const int row = lane % 4 * 2 + i % 2, column = tile * COLUMNS + lane / 4 + i / 2 * 8;
             real *at = to + row * SUMS_ROW + column;
             const real total = total_of(sum->part[tile], i);
-            *at = add ? *at + total : total;
+            if (row < TILE_ROWS)
+                *at = add ? *at + total : total;
         }
 }
 
-/* The products of a tile of rows, to sums (WARPS / folds, TILE_ROWS, SUMS_ROW), which the block may
- * read when this is done. `rows` of the tile have inputs in `step`. */
+/* The products of a tile of rows, to sums (DEPTH_WARPS / folds, TILE_ROWS, SUMS_ROW), which the
+ * block may read when this is done. `rows` of the tile have inputs in `step`. */
 INLINE void multiply_slice(real *sums, const matrix_slices *m, int part, exchange *x, uint32_t step,
                            int row_tile, int rows, const fragment *resident, const words *shared)
 {
     const int first = part % SHARES * share_tiles(m), left = m->depth_tiles - first;
     const int tiles = left < share_tiles(m) ? left : share_tiles(m);
     const int warp = threadIdx.x / LANES, lane = threadIdx.x % LANES;
-    const int slots = WARPS / m->folds;
+    const int depth_warp = warp / COLUMN_WARPS, slots = DEPTH_WARPS / m->folds;
     slice_sums sum = slice_sums();
     slice_inputs in;
     await_rows(x, step, row_tile, rows);
-    in.first = exchange_word(x, step, row_tile * TILE_ROWS, 0) + (first + warp) * EXCHANGE_TILE;
+    in.first =
+        exchange_word(x, step, row_tile * TILE_ROWS, 0) + (first + depth_warp) * EXCHANGE_TILE;
     in.first += lane * 4;
-    in.tiles = (tiles - warp + WARPS - 1) / WARPS;
-    in.has_row = lane / 4 < rows;
+    in.tiles = (tiles - depth_warp + DEPTH_WARPS - 1) / DEPTH_WARPS;
+    in.has_row = lane / 4 < rows && lane / 4 < TILE_ROWS;
+    multiply_arriving(&sum, &in, x, resident, shared + warp * shared_tiles(m) * 2 * LANES);
     if (PLACES == 1)
         __syncthreads(); /* what is there has been read */
-    multiply_arriving(&sum, &in, x, resident, shared + warp * shared_tiles(m) * 2 * LANES);
+    sums += depth_warp % slots * TILE_ROWS * SUMS_ROW + warp % COLUMN_WARPS * WARP_TILES * COLUMNS;
     for (int fold = m->folds - 1; fold >= 0; fold--) {
-        if (warp / slots == fold)
-            store_slice_sums(&sum, sums + warp % slots * TILE_ROWS * SUMS_ROW, fold < m->folds - 1);
+        if (depth_warp / slots == fold)
+            store_slice_sums(&sum, sums, fold < m->folds - 1);
         __syncthreads();
     }
 }
@@ -302,7 +308,7 @@ INLINE real slice_product(const real *sums, const matrix_slices *m, int row, int
 {
     real total = 0;
 #pragma unroll(COLUMN_TILES > 8 ? 2 : 4)
-    for (int slot = 0; slot < WARPS / m->folds; slot++)
+    for (int slot = 0; slot < DEPTH_WARPS / m->folds; slot++)
         total += sums[(slot * TILE_ROWS + row) * SUMS_ROW + column];
     return total;
 }
