@@ -22,7 +22,7 @@ from tensorflow_run import DTYPES, TensorflowRun, numbers_of, tensorflow_case
 from miopy import miopen
 from miopy import tensorflow_cudnn as tc
 from miopy.backends import host
-from miopy.core.algorithm import CLUSTER, GRID, PERSISTENT, STEPWISE, VARIABLE
+from miopy.core.algorithm import GRID, PERSISTENT, STEPWISE, VARIABLE
 from miopy.core.config import RNNConfig
 from miopy.dialects.mpsgraph import memory as mpsgraph_memory
 from miopy.dialects.tensorflow_cudnn import memory as tensorflow_memory
@@ -155,24 +155,6 @@ def test_a_handle_that_needs_less_shared_memory_leaves_another_what_it_needs(mon
 )
 def test_a_whole_grid_agrees_with_the_reference(monkeypatch, case, algorithm):
     monkeypatch.setenv(VARIABLE, algorithm)
-    check(case, DeviceRun)
-
-
-@pytest.mark.parametrize(
-    "case",
-    [
-        Case("lstm", (60,) * 16, 64, 512, dtype="float16"),
-        Case("lstm", (30,) * 170, 33, 256, 2, 2, dtype="float16"),
-        Case("gru", tuple(range(50, 0, -1)), 16, 384, 1, 2, dtype="float16"),
-        Case("lstm", (40, 31, 30, 2), 33, 121, dtype="float16"),
-        Case("tanh", (30,) * 5, 16, 512, dtype="float16"),
-    ],
-    ids=lambda case: f"{case.mode} {case.dtype} H{case.hidden_size}",
-)
-def test_clusters_agree_with_the_reference(monkeypatch, case):
-    if not pinned.create().properties.cluster_blocks:
-        pytest.skip("this device has no clusters of blocks")
-    monkeypatch.setenv(VARIABLE, CLUSTER)
     check(case, DeviceRun)
 
 
