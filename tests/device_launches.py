@@ -6,7 +6,7 @@ import ctypes
 import dataclasses
 from typing import Any
 
-from hostcuda.calls import LAUNCH, LAUNCH_TOGETHER
+from hostcuda.calls import LAUNCH, LAUNCH_CONFIGURED, LAUNCH_TOGETHER
 from hostcuda.device import EmulatedDevice
 
 from miopy.backends.cuda_source import Source
@@ -21,8 +21,9 @@ class Watched(EmulatedDevice):
         self._names: dict[int, str] = {}
         # They live as long as their addresses are called.
         self._noting = {
-            name: self._note(kind, name)
-            for name, kind in (("launch", LAUNCH), ("launch_together", LAUNCH_TOGETHER))
+            "launch": self._note(LAUNCH, "launch"),
+            "launch_together": self._note(LAUNCH_TOGETHER, "launch_together"),
+            "launch_configured": self._note_configured(),
         }
         addresses = {
             name: ctypes.cast(call, ctypes.c_void_p).value for name, call in self._noting.items()
@@ -37,6 +38,16 @@ class Watched(EmulatedDevice):
             return forward(function, x, y, *others)
 
         return kind(launch)
+
+    def _note_configured(self) -> Any:
+        forward = LAUNCH_CONFIGURED(self.calls.launch_configured)
+
+        def launch(config: Any, function: int, *others: Any) -> int:
+            x, y, _ = config.contents.grid
+            self.launches.append((self._names[function], x, y))
+            return forward(config, function, *others)
+
+        return LAUNCH_CONFIGURED(launch)
 
     def load(self, source: Source) -> dict[str, int]:
         functions = super().load(source)

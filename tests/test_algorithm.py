@@ -22,7 +22,7 @@ from miopy.core.algorithm import (
     DeviceProperties,
     choose,
 )
-from miopy.core.config import CONCAT, DTYPES, RNNConfig
+from miopy.core.config import CONCAT, DTYPES, LEFT_TO_RIGHT, RNNConfig
 from miopy.core.plan import plan
 from miopy.errors import BadParam, NotSupported
 
@@ -285,12 +285,26 @@ def test_a_cluster_is_taken_where_asked_for_or_refused():
 
 
 @pytest.mark.parametrize("asked", [AUTO, CLUSTER])
-def test_layers_on_clusters_run_one_after_the_other(asked):
+def test_layers_and_directions_share_the_device_as_clusters(asked):
     config = RNNConfig("lstm", 64, 512, 4, dtype="float16")
     stack = wavefront.Stack(CLUSTERS, config, 1000, 8, False, asked)
     assert wavefront.choose(stack).algorithm == CLUSTER and wavefront.choose(stack).runs == 1
+    assert wavefront.layers_at_a_time(stack) == 4 and wavefront.choose(stack, 4).runs == 4
+    assert "4 layers at a time, in chunks of" in wavefront.explain(stack)
+    both = dataclasses.replace(config, direction=CONCAT)
+    choice = wavefront.choose(stack._replace(config=both))
+    assert choice.algorithm == CLUSTER and choice.runs == 2
+    assert "both directions at a time" in choice.reason
+
+
+def test_clusters_with_the_largest_matrices_run_a_layer_and_direction_at_a_time():
+    config = RNNConfig("lstm", 64, 880, 2, CONCAT, dtype="float16")
+    stack = wavefront.Stack(CLUSTERS, config, 1000, 8, False, CLUSTER)
+    assert wavefront.choose(stack).runs == 1
+    assert "one direction after the other" in wavefront.choose(stack).reason
+    stack = stack._replace(config=dataclasses.replace(config, direction=LEFT_TO_RIGHT))
     assert wavefront.layers_at_a_time(stack) == 1 and wavefront.choose(stack, 2) is None
-    assert "a layer at a time, as clusters run them" in wavefront.explain(stack)
+    assert "two cannot run at a time" in wavefront.explain(stack)
 
 
 @pytest.mark.parametrize(
@@ -328,4 +342,8 @@ def test_every_cluster_covers_the_layer_and_fits_the_device(cell, backward):
                 assert slices.row_tiles <= cluster.MOST_ROW_TILES
                 assert made.shared_nbytes <= shared_nbytes and slices.plane_width % 8 == 0
                 assert slices.depth_tiles * 32 >= slices.planes * slices.plane_width
+                limits = 132, most_blocks, shared_nbytes
+                both = cluster.best(config, batch, *limits, backward, directions=2)
+                assert both is not None and both.cycles <= made.cycles
+                assert both.slices.runs == 2 or both == made
     assert largest == (768 if backward else 880 if cell == "lstm" else 1024)

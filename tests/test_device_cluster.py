@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from cases import BATCH_PADDED, PADDED, Case
 from core_run import CoreRun
+from device_launches import Watched
 from harness import check
 from hostcuda.device import EmulatedDevice, configure
 from test_device_grid import STEPS, assert_agree
@@ -120,6 +121,18 @@ def test_clusters_of_every_size_give_the_same_in_turns(monkeypatch, size):
     run.results()
     clear_choices()
     assert_agree(run, other, factor=2)
+
+
+def test_both_directions_are_launched_together(monkeypatch):
+    watched = Watched(properties=SIX)
+    config = RNNConfig("gru", 5, 21, 2, CONCAT, dtype="float16")
+    run, other = CoreRun(cuda.CudaBackend(watched), config, STEPS, 13, seed=4), core_run(config)
+    run.results()
+    monkeypatch.setenv(VARIABLE, STEPWISE)
+    other.results()
+    noted = [y for name, _, y in watched.launches if name.startswith("grid_")]
+    assert noted == [2] * 4  # two passes of two layers
+    assert_agree(run, other)
 
 
 def test_the_same_bits_come_out_in_any_order_of_threads():

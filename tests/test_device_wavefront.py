@@ -15,11 +15,19 @@ from harness import check
 from hostcuda.device import configure
 
 from miopy.backends import cuda, stepped
-from miopy.core import algorithm, grid, wavefront
-from miopy.core.algorithm import AUTO, GRID, PERSISTENT, STEPWISE, VARIABLE, DeviceProperties
+from miopy.core import algorithm, cluster, grid, wavefront
+from miopy.core.algorithm import (
+    AUTO,
+    CLUSTER,
+    GRID,
+    PERSISTENT,
+    STEPWISE,
+    VARIABLE,
+    DeviceProperties,
+)
 from miopy.core.config import CONCAT, RIGHT_TO_LEFT, RNNConfig
 
-DEVICE = DeviceProperties(12, 227 << 10, grid.DTYPES)
+DEVICE = DeviceProperties(12, 227 << 10, grid.DTYPES, 16)
 STEPS = (11,) * 4 + (9,) * 7 + (3,) * 17 + (1,) * 2  # more rows than a tile has
 LSTM = RNNConfig("lstm", 5, 21, 3, dtype="float16", idle_keeps_state=True)
 
@@ -32,6 +40,7 @@ def wavefronts(monkeypatch: pytest.MonkeyPatch):
     only = (grid.GridProducts(2, 16),)
     monkeypatch.setattr(grid, "FORWARD", dict.fromkeys(grid.FORWARD, only))
     monkeypatch.setattr(grid, "BACKWARD", dict.fromkeys(grid.BACKWARD, only))
+    monkeypatch.setattr(cluster, "FORWARD", dict.fromkeys(cluster.FORWARD, cluster.FORWARD[4][:1]))
     monkeypatch.setenv("MIOPY_BACKEND", "cuda")
     monkeypatch.setattr(cuda, "create", backend)
     monkeypatch.setattr(cuda, "why_missing", lambda: None)
@@ -43,6 +52,7 @@ def wavefronts(monkeypatch: pytest.MonkeyPatch):
 
 def clear_choices() -> None:
     grid.best.cache_clear()
+    cluster.best.cache_clear()
     algorithm.choose.cache_clear()
     wavefront.choose.cache_clear()
     wavefront.layers_at_a_time.cache_clear()
@@ -77,6 +87,7 @@ def a_layer_at_a_time(monkeypatch: pytest.MonkeyPatch, run: CoreRun) -> bytes:
         (PERSISTENT, Case("gru", (2, 0, 5, 15, 7), 4, 17, 4, layout=BATCH_PADDED)),
         (PERSISTENT, Case("tanh", (19, 4), 19, 19, 3, skip_input=True, bias=False, dropout=0.5)),
         (GRID, Case("tanh", (19, 8), 2, 40, 2, null=("hx", "dhy", "dhx"), dtype="float16")),
+        (CLUSTER, Case("gru", (29, 5, 5, 3), 6, 21, 3, dropout=0.4, dtype="float16")),
     ],
     ids=lambda value: value if isinstance(value, str) else value.mode,
 )
@@ -88,7 +99,7 @@ def test_all_passes_agree_with_the_reference(monkeypatch, asked, case):
     assert max(max(runs_of_launches(each), default=0) for each in made) == case.num_layers
 
 
-@pytest.mark.parametrize("asked", [GRID, PERSISTENT])
+@pytest.mark.parametrize("asked", [GRID, PERSISTENT, CLUSTER])
 @pytest.mark.parametrize(
     "config",
     [
@@ -109,7 +120,7 @@ def test_the_bits_are_those_of_a_layer_at_a_time(monkeypatch, asked, config):
     assert np.array_equal(ours.arrays["y"], others.arrays["y"])
 
 
-@pytest.mark.parametrize("asked", [GRID, PERSISTENT])
+@pytest.mark.parametrize("asked", [GRID, PERSISTENT, CLUSTER])
 def test_each_layer_is_a_chunk_behind(monkeypatch, asked):
     monkeypatch.setenv(VARIABLE, asked)
     run = core_run(LSTM, (2,) * 28)

@@ -211,7 +211,7 @@ def choose(
     if asked == GRID:
         return _insist(_grid(device, config, batch, directions, backward), asked)
     if asked == CLUSTER:
-        return _insist(_cluster(device, config, batch, backward), asked)
+        return _insist(_cluster(device, config, batch, directions, backward), asked)
     if steps < LEAST_STEPS:
         return Choice(STEPWISE, f"there are fewer than {LEAST_STEPS} steps")
     found = _persistent(device, config, batch, directions, backward)
@@ -242,7 +242,7 @@ def _shared_if_faster(
 ) -> Choice:
     """A grid or clusters, if they can run a layer and are worth it; else stepwise, and why."""
     on_grid = _grid(device, config, batch, directions, backward)
-    on_clusters = _cluster(device, config, batch, backward)
+    on_clusters = _cluster(device, config, batch, directions, backward)
     found = min(on_grid, on_clusters, key=lambda choice: choice.cycles)
     if not found.is_persistent:
         return found
@@ -286,11 +286,15 @@ def _grid(
     if found is None:
         held = f"{device.multiprocessors} multiprocessors cannot hold the recurrent matrix"
         return Choice(STEPWISE, held)
-    reason = _shared(found, config.dtype, split)
-    if directions > 1:
-        together = found.runs > 1
-        reason += "; both directions at a time" if together else "; one direction after the other"
+    reason = _shared(found, config.dtype, split) + _of_directions(directions, found.runs)
     return Choice(GRID, reason, grid=found, runs=found.runs)
+
+
+def _of_directions(directions: int, runs: int) -> str:
+    """How many of them a launch runs, in words."""
+    if directions == 1:
+        return ""
+    return "; both directions at a time" if runs > 1 else "; one direction after the other"
 
 
 def _shared(found: Grid, dtype: str, split: bool) -> str:
@@ -303,7 +307,9 @@ def _shared(found: Grid, dtype: str, split: bool) -> str:
     return f"{blocks} for {found.rows} sequences, share the recurrent matrix{columns}{of_float}"
 
 
-def _cluster(device: DeviceProperties, config: RNNConfig, batch: int, backward: bool) -> Choice:
+def _cluster(
+    device: DeviceProperties, config: RNNConfig, batch: int, directions: int, backward: bool
+) -> Choice:
     """That algorithm if it can run a layer; else stepwise, and why."""
     if reason := _is_not_for_blocks(config):
         return Choice(STEPWISE, reason)
@@ -312,14 +318,15 @@ def _cluster(device: DeviceProperties, config: RNNConfig, batch: int, backward: 
     if not device.cluster_blocks:
         return Choice(STEPWISE, "this device has no clusters of blocks")
     most = device.cluster_blocks
-    shape = config, batch, device.multiprocessors, most, device.shared_nbytes, backward
-    found = cluster.best(*shape)
+    limits = device.multiprocessors, most, device.shared_nbytes
+    found = cluster.best(config, batch, *limits, backward, directions)
     if found is None:
         return Choice(STEPWISE, f"a cluster of {most} blocks cannot hold the recurrent matrix")
     slices = found.slices
     blocks = f"{slices.copies} clusters of {slices.parts} blocks of {slices.units} units"
     reason = f"{blocks} share the recurrent matrix, each for {slices.rows} sequences"
-    return Choice(CLUSTER, reason, cluster=found, runs=1)
+    reason += _of_directions(directions, slices.runs)
+    return Choice(CLUSTER, reason, cluster=found, runs=slices.runs)
 
 
 def _persistent(

@@ -7,7 +7,7 @@ pure function of its arguments.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from .config import RNNConfig
@@ -53,6 +53,10 @@ class Cluster:
     slices: Grid
     at_a_time: int
 
+    def together(self, runs: int) -> Cluster:
+        """So many of these in one launch, each with a share of the device."""
+        return Cluster(replace(self.slices, runs=runs), self.at_a_time * runs)
+
     @property
     def shared_nbytes(self) -> int:
         """Of a block."""
@@ -62,11 +66,12 @@ class Cluster:
 
     @property
     def cycles(self) -> float:
-        """An estimate of one step of all sequences."""
+        """An estimate of one step of all sequences of a run; those of a launch share its time."""
         pushed = self.slices.ingested_nbytes / INGESTED_PER_CYCLE
         late = self.slices.row_tiles * LATE_CYCLES if self.slices.products.is_large else 0
-        turns = -(-self.slices.copies // self.at_a_time)
-        return turns * (EXCHANGE_CYCLES + self.slices.product_cycles + late + pushed)
+        runs = self.slices.runs
+        turns = -(-self.slices.copies * runs // self.at_a_time)
+        return turns * (EXCHANGE_CYCLES + self.slices.product_cycles + late + pushed) / runs
 
 
 def at_a_time(multiprocessors: int, size: int) -> int:
@@ -82,16 +87,22 @@ def best(
     most_blocks: int,
     shared_nbytes: int,
     backward: bool,
+    directions: int = 1,
 ) -> Cluster | None:
     """The fastest clusters by the estimate; None if none can hold the matrix.
 
     batch           sequences in the first step
     most_blocks     of a cluster
     shared_nbytes   that a block may have
+    directions      of the layer: they share the multiprocessors, or run one after the other
     """
     limits = multiprocessors, shared_nbytes
     sizes = [size for size in SIZES if size <= min(most_blocks, multiprocessors)]
-    found = [_of_size(config, batch, size, *limits, backward) for size in sizes]
+    found = [
+        _of_size(config, batch, size, *limits, backward, runs)
+        for runs in range(1, directions + 1)
+        for size in sizes
+    ]
     every = [each for each in found if each is not None]
     return min(every, key=lambda each: (each.cycles, each.slices.blocks), default=None)
 
@@ -103,17 +114,20 @@ def _of_size(
     multiprocessors: int,
     shared_nbytes: int,
     backward: bool,
+    runs: int,
 ) -> Cluster | None:
     """With the fewest columns in a block, and the most sequences that fit of those for one turn."""
     hidden, gates = _pushed(config.hidden_size), config.num_gates
     units, planes = _pushed(-(-hidden // size)), gates if backward else 1
     columns = units * (1 if backward else gates)
     most = at_a_time(multiprocessors, size)
-    wanted = -(-batch // most)
+    wanted = -(-batch // max(1, most // runs))
     for products in BACKWARD if backward else FORWARD[gates]:
         if columns > products.column_tiles * TILE_COLUMNS:
             continue
         if products.is_large and shared_nbytes < LARGE_NBYTES:
+            continue
+        if products.is_large and runs > 1:  # whose kernels know one only
             continue
         tile_rows = products.tile_rows
         for row_tiles in range(min(MOST_ROW_TILES, -(-wanted // tile_rows)), 0, -1):
@@ -130,6 +144,7 @@ def _of_size(
                     rows=rows,
                     planes=planes,
                     folds=folds,
+                    runs=runs,
                 )
                 cluster = Cluster(slices, most)
                 if cluster.shared_nbytes <= shared_nbytes:

@@ -4,8 +4,7 @@ of several layers, each on its share of the device, takes not much longer than a
 there are steps enough to repay the launches.
 
 Pure functions of what `algorithm.choose` depends on; times are estimates in cycles. Both directions
-of a layer read all that the layer below makes: only stacks of one direction run like this, and none
-whose layers are fastest on clusters, which leave no share of the device to others.
+of a layer read all that the layer below makes: only stacks of one direction run like this.
 """
 
 from __future__ import annotations
@@ -70,19 +69,20 @@ def choose(stack: Stack, layers: int = 1) -> Choice | None:
     multiprocessors = stack.device.multiprocessors // layers
     if not multiprocessors:
         return None
-    share = dataclasses.replace(stack.device, multiprocessors=multiprocessors, cluster_blocks=0)
+    share = dataclasses.replace(stack.device, multiprocessors=multiprocessors)
     try:
         found = _choose(stack, share)
     except NotSupported:
         return None
     if not found.is_persistent or found.algorithm != alone.algorithm:
         return None
-    if found.grid and found.grid.products.is_large:
+    if found.slices and found.slices.products.is_large:
         return None
     if found.residency is not None and stack.batch > found.residency.rows * multiprocessors:
         return None
     grid = found.grid and dataclasses.replace(found.grid, runs=layers)
-    found = dataclasses.replace(found, grid=grid, runs=layers)
+    cluster = found.cluster and found.cluster.together(layers)
+    found = dataclasses.replace(found, grid=grid, cluster=cluster, runs=layers)
     chunks = (layers - 1) * stack.steps * _step(found) / _launch(found, stack.config, layers)
     chunk_steps = math.ceil(stack.steps / max(1, min(round(math.sqrt(chunks)), stack.steps)))
     return dataclasses.replace(found, chunk_steps=chunk_steps)
@@ -95,8 +95,8 @@ def _choose(stack: Stack, device: DeviceProperties) -> Choice:
 
 def _step(choice: Choice) -> float:
     """Of one step of all layers that run at a time."""
-    if choice.grid is not None:
-        return choice.grid.cycles * choice.grid.runs
+    if choice.slices is not None:
+        return choice.cycles * choice.runs
     held, products = choice.residency, choice.products
     assert held is not None and products is not None
     each = 2 * held.depth * held.columns
@@ -108,9 +108,9 @@ def _step(choice: Choice) -> float:
 def _launch(choice: Choice, config: RNNConfig, layers: int) -> float:
     """Of what a chunk takes besides its steps: products and what else each layer launches, and
     loading the matrix."""
-    grid = choice.grid
-    of_layer = 1 + (grid is not None) + (config.dropout > 0)
-    nbytes = choice.scratch_nbytes if grid is None else grid.slices_nbytes // grid.parts
+    slices = choice.slices
+    of_layer = 1 + (slices is not None) + (config.dropout > 0)
+    nbytes = choice.scratch_nbytes if slices is None else slices.slices_nbytes // slices.parts
     return LAUNCH_CYCLES * (1 + layers * of_layer) + nbytes / INGESTED_PER_CYCLE
 
 
@@ -136,7 +136,7 @@ def _candidates(stack: Stack) -> list[float]:
     config, alone = stack.config, choose(stack)
     if config.num_directions > 1 or not stack.allowed or alone is None:
         return [0.0]
-    if not alone.is_persistent or alone.cluster is not None:
+    if not alone.is_persistent:
         return [0.0]
     most = min(config.num_layers, MOST_LAYERS)
     return [_cycles(stack, layers) for layers in range(1, most + 1)]
@@ -165,10 +165,8 @@ def explain(stack: Stack) -> str:
         return f"{said}; a layer at a time, for both directions read all of the one below"
     if not stack.allowed:
         return f"{said}; a layer at a time, for {VARIABLE} says so"
-    if choice.cluster is not None:
-        return f"{said}; a layer at a time, as clusters run them"
     alone, *others = _candidates(stack)
     if min(others) == math.inf:
-        return f"{said}; a layer at a time, for blocks of two cannot all run at a time"
+        return f"{said}; a layer at a time, for blocks of two cannot run at a time"
     times = f"{min(others) / alone:.2f} times as long, which is worth it up to {WORTH}"
     return f"{said}; a layer at a time, for more would take {times}"

@@ -38,7 +38,7 @@ class _Config(ctypes.Structure):
     ]
 
 
-_LAUNCH_CONFIGURED = ctypes.CFUNCTYPE(_INT, ctypes.POINTER(_Config), *[_POINTER] * 3)
+LAUNCH_CONFIGURED = ctypes.CFUNCTYPE(_INT, ctypes.POINTER(_Config), *[_POINTER] * 3)
 _CLUSTER_DIMENSION = 4
 
 
@@ -84,7 +84,7 @@ def launch(
     if cluster:
         attribute = _Attribute(_CLUSTER_DIMENSION, 0, (cluster, 1, 1))
         config = _Config(grid, block, shared_nbytes, stream, ctypes.pointer(attribute), 1)
-        configured = _LAUNCH_CONFIGURED(device.calls.launch_configured)
+        configured = LAUNCH_CONFIGURED(device.calls.launch_configured)
         return configured(ctypes.byref(config), function, addresses, None)
     call = LAUNCH(device.calls.launch)
     return call(function, *grid, *block, shared_nbytes, stream, addresses, None)

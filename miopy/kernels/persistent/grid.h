@@ -48,9 +48,9 @@ KERNEL FN(clear_exchange)(matrix_slices m, block_exchange g)
         ((uint32_t *)g.arrivals)[i] = 0;
 }
 
-/* Which run of a launch a block is of. Clusters, and grids of the largest matrices, run one: its
- * addresses need no registers. */
-#if CLUSTER || PLACES == 1
+/* Which run of a launch a block is of. Blocks with the largest matrices run one: its addresses need
+ * no registers. */
+#if PLACES == 1
 #define RUN 0
 #define RUN_ANEW 0
 #else
