@@ -23,6 +23,7 @@ from gpu_places import Cuda, Place, place
 from miopy.backends import cuda_source
 from miopy.backends.cuda_source import Source
 from miopy.core.blocks import THREADS, WARPS
+from miopy.core.grid import MOST_TILE_ROWS
 from miopy.errors import DeviceError
 
 sys.path.append(str(Path(__file__).resolve().parent.parent / "tests"))
@@ -48,7 +49,7 @@ def source(kind: str, chains: int = CHAINS[0]) -> Source:
     """The kernels of gpu_micro_<kind>.cu, "grid" or "cluster"."""
     exchange = {"grid": "exchange", "cluster": "cluster_exchange"}[kind]
     defines = {"STORAGE": "BF16", "THREADS": THREADS, "MATRIX_INSTRUCTION": 1}
-    defines |= {"COLUMN_TILES": 1, "CHAINS": chains}
+    defines |= {"COLUMN_TILES": 1, "TILE_ROWS": MOST_TILE_ROWS, "CHAINS": chains}
     lines = [f"#define {name} {value}" for name, value in defines.items()]
     own = (TOOLS / f"gpu_micro_{kind}.cu").read_text()
     text = "\n".join([*lines, *cuda_source.resolved(f"persistent/{exchange}.h"), own])
