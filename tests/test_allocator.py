@@ -13,6 +13,7 @@ from miopy import miopen as mi
 from miopy.errors import BadParam, OutOfMemory
 
 CASE = Case("lstm", (9, 7, 2), 5, 33)
+GUARD = 1 << 16  # bytes behind each block
 
 
 class Memory:
@@ -31,14 +32,14 @@ class Memory:
         if self.refusal is not None:
             return self.refusal
         self.allocations += 1
-        block = np.full(nbytes + 1, 0xFF, np.uint8)
+        block = np.full(nbytes + 1 + GUARD, 0xFF, np.uint8)
         address = block.ctypes.data | 1  # an allocator need not align
         self.blocks[address] = block
         return address
 
     def deallocate(self, context: Any, address: int) -> None:
         self.contexts.add(context)
-        del self.blocks[address]
+        assert (self.blocks.pop(address)[-GUARD:] == 0xFF).all()
 
 
 @pytest.fixture
@@ -65,6 +66,18 @@ def test_passes_use_the_callers_memory_and_destroy_gives_it_back(run, memory):
     assert len(memory.blocks) == 1
     mi.miopenDestroy(run.handle)
     assert not memory.blocks
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_a_pass_that_wakes_no_thread_keeps_to_what_it_asked_for(memory, monkeypatch, threads):
+    """Its matrices fit the caches of all threads together, not that of the one that runs."""
+    monkeypatch.setenv("MIOPY_BACKEND", "host")
+    monkeypatch.setenv("MIOPY_NUM_THREADS", str(threads))
+    run = Run(Case("lstm", (3,) * 12, 6000, 2))
+    mi.miopenSetAllocator(run.handle, memory.allocate, memory.deallocate, None)
+    passes(run)
+    mi.miopenDestroy(run.handle)
+    assert memory.allocations and not memory.blocks
 
 
 def test_calls_reuse_what_is_large_enough(run, memory):

@@ -19,7 +19,7 @@ from miopy.backends import cuda_cupy
 from miopy.backends.cuda_source import Source
 
 MOST_PROCESSES = 16  # each has a context on the device
-LOCAL_NBYTES, REGISTERS = 3, 4  # CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, ..._NUM_REGS
+LOCAL_NBYTES = 3  # CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES
 EMULATED = 2  # sources, of which g++ takes long
 
 

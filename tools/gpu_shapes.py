@@ -23,11 +23,7 @@ TRAINING = (
         for (hidden_size, steps), batches in LSTM_BATCHES.items()
         for batch in batches
     ),
-    *(
-        Shape(cell, size, batch, 50)
-        for size, cell in VANILLA.items()
-        for batch in (16, 32, 64, 128)
-    ),
+    *(Shape(cell, size, batch, 50) for size, cell in VANILLA.items() for batch in VANILLA_BATCHES),
 )
 INFERENCE = tuple(
     Shape("lstm", hidden_size, batch, steps, inference_only=True)

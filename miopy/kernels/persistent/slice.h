@@ -100,7 +100,7 @@ INLINE uint32_t slice_word(const matrix_slices *m, int part, int k, int column)
 /* Tiles of depth of a share; the last ones may be behind the matrix. */
 INLINE int share_tiles(const matrix_slices *m) { return (m->depth_tiles + SHARES - 1) / SHARES; }
 
-/* Words `at` of all fragments: (parts, WARPS, depth_per_warp, COLUMN_TILES, half, lane). Word i is
+/* Words `at` of all fragments: (parts, WARPS, depth_per_warp, WARP_TILES, half, lane). Word i is
  * of column lane / 4 + 8 * (i % 2). */
 INLINE words gather_slice_words(const matrix_slices *m, int64_t at)
 {
