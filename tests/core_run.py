@@ -49,11 +49,13 @@ class CoreRun:
         place: Any = np.copy,
         seed: int = 0,
         layout: Layout = MIOPEN,
+        keeps_planes: bool = False,
     ) -> None:
         self.backend, self.config, self.layout = backend, config, layout
         batch = max(batch_sizes, default=0) if batch is None else batch
         self.sequence = sequences.from_batch_sizes(batch_sizes, batch)
-        self.plan = plan(config, self.sequence.rows, training=True)
+        rows = self.sequence.rows
+        self.plan = plan(config, rows, training=True, keeps_planes=keeps_planes)
         states = config.num_layers * config.num_directions, batch
         shapes = {
             "x": (self.sequence.rows, config.input_size),
@@ -126,12 +128,8 @@ class CoreRun:
         self._call(backward_weights, ("x",), "hx", dw=self.in_buffer("dw"))
 
     def saved(self) -> np.ndarray:
-        """(L, D, T, V, H) of the reserve, in storage type."""
+        """(L, D, T, V, H) of the reserve, in storage type; of a run that keeps planes."""
         return self._region("saved", STORAGE[self.config.dtype])
-
-    def cells(self) -> np.ndarray:
-        """(L, D, T, H) of the reserve, in the real type."""
-        return self._region("cells", np.float64 if self.config.real_itemsize == 8 else np.float32)
 
     def _region(self, name: str, dtype: type) -> np.ndarray:
         region = self.plan.reserve.regions[name]

@@ -24,7 +24,7 @@ def floats() -> np.ndarray:
 
 def run_on(host_device, cell: str, x: np.ndarray, dtype: str = "float32") -> CoreRun:
     """Each element of x alone is the pre-activation of every gate of a unit in state zero."""
-    run = CoreRun(host_device, skipping(cell, x.shape[1], dtype), (len(x),))
+    run = CoreRun(host_device, skipping(cell, x.shape[1], dtype), (len(x),), keeps_planes=True)
     for name in ("w", "hx", "cx"):
         run.arrays[name][...] = 0
     run.arrays["x"][...] = x
