@@ -4,22 +4,31 @@
 
 #if defined(__x86_64__)
 static const kernel_table *const builds[][2] = {
-    {&avx512_float, &avx512_double}, {&avx2_float, &avx2_double}, {&base_float, &base_double}};
+#if defined(HAS_MATRIX_UNIT)
+    {&amx_float, &avx512_double},
 #else
-static const kernel_table *const builds[][2] = {{0}, {0}, {&base_float, &base_double}};
+    {0},
+#endif
+    {&avx512_float, &avx512_double},
+    {&avx2_float, &avx2_double},
+    {&base_float, &base_double}};
+#else
+static const kernel_table *const builds[][2] = {{0}, {0}, {0}, {&base_float, &base_double}};
 #endif
 
 int has_build(int build)
 {
 #if defined(__x86_64__)
     __builtin_cpu_init();
-    if (build == 0)
+    if (build == 0 && !may_use_matrix_unit())
+        return 0;
+    if (build <= 1)
         return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
                __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw");
-    if (build == 1)
+    if (build == 2)
         return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
 #endif
-    return build == 2;
+    return build == 3;
 }
 
 static const kernel_table *kernels_for(const pool *p, int storage)

@@ -3,6 +3,7 @@
 #define MIOPY_KERNELS_H
 
 #include "matrix.h"
+#include "matrix_unit.h"
 #include "recurrence.h"
 #include "workers.h"
 
@@ -22,7 +23,7 @@ typedef struct {
     void (*plane_sums)(const sums_call *, worker);
 } kernel_table;
 
-extern const kernel_table avx512_float, avx512_double, avx2_float, avx2_double, base_float,
+extern const kernel_table amx_float, avx512_float, avx512_double, avx2_float, avx2_double, base_float,
     base_double;
 
 #endif

@@ -4,8 +4,8 @@
  * for the next job and then sleep. After a fork the child starts its own. */
 typedef struct pool pool;
 
-/* Whether this machine can run the kernels built for AVX-512 (0), AVX2 (1) or any machine of the
- * architecture (2). */
+/* Whether this machine can run the kernels built for AMX (0), AVX-512 (1), AVX2 (2) or any machine
+ * of the architecture (3). */
 int has_build(int build);
 /* A pool of `threads` workers, the caller included, for kernels of such a build; NULL if memory is
  * short. It runs one job at a time, which its users see to. */

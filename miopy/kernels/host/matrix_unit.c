@@ -1,0 +1,19 @@
+#include "matrix_unit.h"
+
+#if defined(HAS_MATRIX_UNIT)
+#include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { AMX_BF16 = 1 << 22, AMX_TILE = 1 << 24 };                /* of leaf 7, register edx */
+enum { ARCH_REQ_XCOMP_PERM = 0x1023, XFEATURE_XTILEDATA = 18 }; /* of asm/prctl.h */
+
+int may_use_matrix_unit(void)
+{
+    unsigned a, b, c, d;
+    return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (d & AMX_BF16) && (d & AMX_TILE) &&
+           !syscall(SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA);
+}
+#else
+int may_use_matrix_unit(void) { return 0; }
+#endif
