@@ -1,0 +1,19 @@
+/* The host's kernels with the build for AMX alone: tiles.h stands in for the unit. */
+#define has_build runs_build
+#include "../../miopy/kernels/host/kernels.c"
+#undef has_build
+#include "quantized_jobs.h"
+#include "stepped_cells.inc"
+
+int may_use_matrix_unit(void) { return 1; }
+int has_build(int build) { return build == 0 && runs_build(0); }
+
+/* What is missing: other builds, double, codes, and cells that run step by step. */
+const kernel_table avx512_float, avx512_double, avx2_float, avx2_double, base_float, base_double;
+const quantized_jobs quantized_avx512, quantized_avx2, quantized_base;
+
+void *const stepped_kernels_f32[1],
+    *const stepped_kernels_f16[1], *const stepped_kernels_bf16[1], *const stepped_kernels_f64[1];
+#define MISSING(cell) \
+    void *const cell##_f32[1], *const cell##_f16[1], *const cell##_bf16[1], *const cell##_f64[1];
+EACH_STEPPED_CELL(MISSING)
