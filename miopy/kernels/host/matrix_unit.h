@@ -1,15 +1,15 @@
-/* matrix_unit.h: the matrix unit of x86-64 (AMX): whether kernels for it can be compiled, and run. */
+/* matrix_unit.h: the matrix unit of x86-64 (AMX): whether its kernels can be compiled, and run. */
 #ifndef MIOPY_MATRIX_UNIT_H
 #define MIOPY_MATRIX_UNIT_H
 
 #if defined(__x86_64__) && defined(__linux__) && defined(__has_include)
-#if __has_include(<amxbf16intrin.h>)
+#if __has_include(<amxbf16intrin.h>) || __has_include(<amxintrin.h>) /* GCC, Clang */
 #define HAS_MATRIX_UNIT
 #endif
 #endif
 
-/* Whether this machine has one that multiplies bfloat16 and Linux lets this process use it, which it
- * does not before it is asked. */
+/* Whether this machine has one that multiplies bfloat16 and Linux lets this process use it, which
+ * it does not before it is asked. */
 int may_use_matrix_unit(void);
 
 #endif
