@@ -26,7 +26,8 @@ from rich.progress import track
 from rich.table import Table
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from miopy.backends.host import ffi, lib
+from miopy.backends.host import BUILDS, ffi, lib
+from miopy.backends.host import build as fastest_build
 from miopy.backends.stepped import STORAGE
 
 SOURCE = Path(__file__).with_suffix(".c")
@@ -137,7 +138,8 @@ def measure(cases: list[dict[str, Any]], budget: float) -> list[dict[str, Any]]:
     """One record per product; `budget` is seconds of each, at most."""
     records = []
     with tempfile.TemporaryDirectory() as folder, threadpool_limits(1):
-        library, blas, pool = build(folder), numpy_blas(), lib.pool_create(1, 0)
+        library, blas = build(folder), numpy_blas()
+        pool = lib.pool_create(1, BUILDS.index(fastest_build()))
         for case in track(cases, "products", transient=True):
             shape = case["M"], case["N"], case["K"]
             product = Product(shape, case["layout"], case["dtype"])
