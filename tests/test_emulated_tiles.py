@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -34,6 +35,17 @@ def python(*arguments: str, **variables: str) -> str:
     return done.stdout
 
 
+@pytest.mark.parametrize("compiler", list(filter(shutil.which, ("gcc", "clang-19"))))
+def test_compilers_have_the_unit_or_build_without_it(compiler):
+    """GCC and Clang have other headers of it. The last are as if there were none."""
+    command = [compiler, "-fsyntax-only", f"-I{emulated_tiles.HOST}", "-x", "c", "-"]
+    text = '#include "matrix_unit.h"\n#ifndef HAS_MATRIX_UNIT\n#error without\n#endif\n'
+    subprocess.run([*command, "-Wall", "-Werror"], input=text, text=True, check=True)
+    text = "#define MIOPY_MATRIX_UNIT_H\nint may_use_matrix_unit(void);\n"
+    text += "".join(f'#include "{name}.c"\n' for name in ("amx_float", "kernels", "matrix_unit"))
+    subprocess.run([*command, "-Wall", "-Werror"], input=text, text=True, check=True)
+
+
 @pytest.mark.parametrize("module", ["test_matrix", "test_matrix_unit", "test_host_paths"])
 def test_module_passes(module):
     options = "-q", "-p", "no:xdist", "-p", "no:cacheprovider", "-k", "not float64"
@@ -57,6 +69,7 @@ def test_number_of_threads_changes_no_bit_and_the_unit_computes_the_same(monkeyp
 FAULTS = {
     "used without a configuration": "_tile_zero(0);",
     "a configuration given back": "configure(); _tile_release(); _tile_zero(0);",
+    "before they were given back": "configure(); configure();",
     "of no size": "configure(); _tile_zero(2);",
     "used twice": "configure(); _tile_dpbf16ps(0, 1, 1);",
     "do not match": "configure(); _tile_dpbf16ps(1, 0, 7);",

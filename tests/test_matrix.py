@@ -90,6 +90,19 @@ def test_products_of_strided_matrices(host_device, dtype, shape):
 
 
 @pytest.mark.parametrize("dtype", BOUNDS)
+def test_products_of_elements_that_are_nowhere_adjacent(host_device, dtype):
+    M, N, K = 131, 97, 100
+    a, b, c = draw((M, 2 * K), dtype, 1)[:, ::2], draw((N, K), dtype, 2).T, draw((M, N), dtype, 3)
+    index = fenced(np.random.default_rng(0).permutation(K))
+    host_device.gemm(dtype, matrix(c), matrix(a), matrix(b), (M, N, K))
+    assert_close(c, real(a), real(b))
+    host_device.gemm(dtype, matrix(c.reshape(N, M)), matrix(b.T), matrix(a.T), (N, M, K))
+    assert_close(c.reshape(N, M), real(b.T), real(a.T))
+    host_device.gemm(dtype, matrix(c), matrix(a), matrix(b, index=index), (M, N, K))
+    assert_close(c, real(a), real(b)[index])
+
+
+@pytest.mark.parametrize("dtype", BOUNDS)
 @pytest.mark.parametrize("is_transposed", [False, True])
 @pytest.mark.parametrize("has_other", [False, True])
 def test_products_with_chosen_rows(host_device, dtype, has_other, is_transposed):

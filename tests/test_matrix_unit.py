@@ -5,6 +5,9 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import os
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -18,7 +21,7 @@ from miopy.backends import host
 TYPES = [dtype for dtype in BOUNDS if dtype != "float64"]
 # Large and square enough for the unit, whatever the type. It has strips of 32 in blocks of 24 by k,
 # 64 by rows, 8 by columns; threads share rows, but columns in the second and third.
-SHAPES = [(211, 203, 24), (97, 163, 81), (99, 290, 801), (2077, 61, 33)]
+SHAPES = [(211, 203, 24), (97, 163, 81), (99, 290, 1100), (2077, 61, 33)]
 
 
 def place(array: np.ndarray, dtype: str, layout: str) -> np.ndarray:
@@ -52,8 +55,10 @@ def fenced_scratch(device) -> list[np.ndarray]:
 
 @pytest.mark.parametrize("dtype", TYPES)
 @pytest.mark.parametrize("layout", ["NN", "NT", "TN", "TT"])
-def test_products_touch_what_is_theirs(host_device, layout, dtype):
-    rng, blocks = np.random.default_rng(0), fenced_scratch(host_device)
+def test_products_touch_what_is_theirs(host_device, layout, dtype, monkeypatch):
+    monkeypatch.setenv("MIOPY_NUM_THREADS", "1")  # or none would have a whole block of rows
+    rng, device = np.random.default_rng(0), host.create()
+    blocks = fenced_scratch(device)
     for shape, accumulate in itertools.product(SHAPES, (False, True)):
         M, N, K = shape
         a = place(rng.uniform(-1, 1, (M, K)), dtype, layout[0])
@@ -61,7 +66,7 @@ def test_products_touch_what_is_theirs(host_device, layout, dtype):
         around = stored(rng.uniform(-1, 1, (M, N + 3)), dtype)
         c, beside = around[:, :N], around[:, N:].copy()
         start = real(c)
-        host_device.gemm(dtype, matrix(c), matrix(a), matrix(b), shape, accumulate=accumulate)
+        device.gemm(dtype, matrix(c), matrix(a), matrix(b), shape, accumulate=accumulate)
         assert_close(c, real(a), real(b), start if accumulate else 0)
         assert np.array_equal(around[:, N:], beside)
     assert blocks
@@ -157,7 +162,7 @@ COLUMNS = {15: [-(2.0**33)], 16: [INF], 64: [NAN, INF], 130: [2.0**127], 191: [3
 @pytest.mark.parametrize("layout", ["NN", "NT", "TN", "TT"])
 def test_what_is_no_sum_of_pieces(host_device, layout, dtype):
     """Infinities, NaN and large numbers meet what they should, and nobody else."""
-    M, N, K = 230, 192, 801
+    M, N, K = 230, 192, 1100
     rng = np.random.default_rng(0)
     with np.errstate(invalid="ignore", over="ignore"):
         a = with_no_sums_of_pieces(rng, (M, K), dtype, ROWS)
@@ -175,7 +180,7 @@ def test_what_is_no_sum_of_pieces(host_device, layout, dtype):
 
 @pytest.mark.parametrize("dtype", TYPES)
 @pytest.mark.parametrize("layout", ["NN", "TT"])
-@pytest.mark.parametrize("shape", [(230, 200, 801), (200, 300, 90), (100, 700, 33)])
+@pytest.mark.parametrize("shape", [(230, 200, 1100), (200, 300, 90), (100, 700, 33)])
 def test_threads_change_no_bit_of_odd_numbers(host_device, shape, layout, dtype, monkeypatch):
     M, N, K = shape
     rng = np.random.default_rng(0)
@@ -203,6 +208,25 @@ def test_children_and_threads_compute_the_same(host_device, monkeypatch):
     thread.join()
     assert results == [work()]
     assert in_child(work) == work()
+
+
+WITH_A_SMALL_STACK = """
+import ctypes
+class Stack(ctypes.Structure):
+    _fields_ = [("at", ctypes.c_void_p), ("flags", ctypes.c_int), ("nbytes", ctypes.c_size_t)]
+memory = ctypes.create_string_buffer(8192)
+stack = Stack(ctypes.addressof(memory), 0, len(memory))
+assert not ctypes.CDLL(None).sigaltstack(ctypes.byref(stack), None)
+from miopy.backends import host
+print(host.build())
+"""
+
+
+def test_linux_keeps_the_unit_from_processes_whose_stack_for_signals_is_small():
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    command = [sys.executable, "-c", WITH_A_SMALL_STACK]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() in host.BUILDS[1:]
 
 
 def all_bits() -> str:

@@ -43,6 +43,7 @@ TILE_FUNCTION uint32_t (*tile_words(int tile)) [TILE_WORDS] {
 TILE_FUNCTION void tiles_configure(const void *configuration)
 {
     const uint8_t *bytes = configuration;
+    tiles_must(tile_state.state != CONFIGURED, "configured again before they were given back");
     tiles_must(bytes[0] == 1 && !bytes[1], "configured for another palette or start");
     for (int i = 2; i < 64; i++)
         tiles_must((i >= 16 && i < 32) || (i >= 48 && i < 56) || !bytes[i],
