@@ -17,6 +17,7 @@ from test_matrix import BOUNDS, assert_close, draw, matrix, real, stored
 from test_pool import in_child
 
 from miopy.backends import host
+from miopy.backends.stepped import STORAGE
 
 TYPES = [dtype for dtype in BOUNDS if dtype != "float64"]
 # Large and square enough for the unit, whatever the type. It has strips of 32 in blocks of 24 by k,
@@ -107,41 +108,68 @@ def test_errors_are_those_of_a_chain_or_half(host_device, shape, distribution):
     assert error(got) < (0.55 if halves else 1.25) * error(chain(a, b))
 
 
+def rounded(exact: np.ndarray, dtype: str) -> np.ndarray:
+    """Floats as a type stores the nearest, none of them NaN."""
+    exact = exact.astype(np.float32)
+    if dtype != "bfloat16":
+        return exact.astype(dtype)
+    bits = exact.view(np.uint32)
+    return ((bits + 0x7FFF + (bits >> 16 & 1)) >> 16).astype(np.uint16)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 @pytest.mark.parametrize("layout", ["NN", "NT", "TN", "TT"])
-def test_floats_of_any_bits_pass_unchanged(host_device, layout):
-    """A product with powers of 2 from 2^-20 to 2^31, of which every sum has one, has all 24 bits,
-    or those that its own smallest denormal leaves."""
+def test_numbers_of_any_bits_pass_unchanged(host_device, layout, dtype):
+    """A product with powers of 2 from 2^-20 to 2^31, of which every sum has one, has all bits, or
+    those that its own smallest denormal leaves."""
     M, N, K = 229, 200, 190
     rng = np.random.default_rng(0)
     bits = rng.integers(0, 2**32, (M, K), np.uint32)
     bits[::3] &= 0x807FFFFF  # denormals
     bits[1::3] |= 0x7FFF00  # which carry into the next exponent
+    if dtype == "bfloat16":
+        bits &= 0xFFFF0000
     with np.errstate(invalid="ignore"):
         a = bits.view(np.float32).astype(np.float64)
-    a[~(abs(a) < 2.0**32)] = -(2.0**32) + 2**8  # the largest below
+    a[~(abs(a) < 2.0**32)] = -(2.0**32) + 2**24  # large, and of 8 bits
     b = np.zeros((K, N))
     b[rng.permutation(np.arange(N) % K), np.arange(N)] = 2.0 ** rng.integers(-20, 32, N)
-    got = product(host_device, "float32", a, b, layout)
-    assert np.array_equal(got, (a @ b).astype(np.float32))
-    got = product(host_device, "float32", b.T, a.T, layout)
-    assert np.array_equal(got, (b.T @ a.T).astype(np.float32))
+    for left, right in ((a, b), (b.T, a.T)):
+        got = product(host_device, dtype, left, right, layout)
+        assert np.array_equal(real(got), real(rounded(left @ right, dtype)))  # 0 is -0
+
+
+def whole_numbers(shape: tuple[int, int, int], most: int) -> tuple[np.ndarray, np.ndarray]:
+    M, N, K = shape
+    rng = np.random.default_rng(0)
+    a, b = rng.integers(-most, most + 1, (M, K)), rng.integers(-most, most + 1, (K, N))
+    return a.astype(np.float64), b.astype(np.float64)
 
 
 @pytest.mark.parametrize("dtype", TYPES)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_products_of_whole_numbers_are_exact(host_device, shape, dtype):
     """Sums are rounded once, to what c is stored as."""
-    M, N, K = shape
-    rng = np.random.default_rng(0)
-    a, b = rng.integers(-15, 16, (M, K)).astype(float), rng.integers(-15, 16, (K, N)).astype(float)
-    got, exact = product(host_device, dtype, a, b), (a @ b).astype(np.float32)
-    if dtype == "bfloat16":
-        bits = exact.view(np.uint32)
-        expected = ((bits + 0x7FFF + (bits >> 16 & 1)) >> 16).astype(np.uint16)
-        expected[exact == 0] = 0
-    else:
-        expected = exact.astype(dtype)
-    assert np.array_equal(got, expected)
+    a, b = whole_numbers(shape, 15)
+    got = product(host_device, dtype, a, b)
+    assert np.array_equal(real(got), real(rounded(a @ b, dtype)))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_sums_of_short_numbers_may_be_stored_as_floats(host_device, shape, dtype):
+    a, b = whole_numbers(shape, 255 if shape[2] < 250 else 100)
+    left, right = place(a, dtype, "N"), place(b, dtype, "T")
+    c = draw((len(a), b.shape[1] + 1), "float32")[:, :-1]
+    call = host.ffi.new("gemm_call *")
+    call.storage, call.c_storage = STORAGE[dtype], STORAGE["float32"]
+    call.M, call.N, call.K = shape
+    call.c, call.c_row = host.ffi.cast("void *", c.ctypes.data), c.strides[0] // c.itemsize
+    for operand, array in ((call.a, left.T), (call.b, right)):
+        operand.at = host.ffi.cast("void *", array.ctypes.data)
+        operand.along, operand.across = (stride // array.itemsize for stride in array.strides)
+    host_device._do(host.lib.GEMM, call, None)
+    assert np.array_equal(c, a @ b)
 
 
 def with_no_sums_of_pieces(rng, shape: tuple[int, int], dtype: str, rows: dict) -> np.ndarray:
