@@ -25,6 +25,10 @@ PATHS = {
     "ahead, unsorted": Case(
         lengths=(2, 30, 0, 31, 7), input_size=90, hidden_size=260, layout=BATCH_PADDED
     ),
+    "ahead, in strips": Case(lengths=(9,) * 6 + (4,) * 5, input_size=2300, hidden_size=300),
+    "ahead, in strips, unsorted": Case(
+        lengths=(2, 30, 0, 31, 7), input_size=1500, hidden_size=465, layout=BATCH_PADDED
+    ),
 }
 
 
