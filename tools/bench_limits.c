@@ -1,6 +1,11 @@
-/* What one thread of this machine can do: fused multiply-adds on registers, and reads of memory. */
+/* What one thread of this machine can do: multiply-adds on registers and, if there is one, on a
+ * matrix unit, and reads of memory. */
 
 #include <stddef.h>
+#if defined(__AMX_BF16__)
+#include <immintrin.h>
+#include <stdint.h>
+#endif
 
 #if defined(__AVX512F__)
 #define WIDTH 64
@@ -35,6 +40,32 @@ double multiply_add(long rounds)
             sums[i] = sums[i] * factor + factor;
     sink = total(sums);
     return 2.0 * LANES * CHAINS * (double)rounds;
+}
+
+/* The same on a matrix unit, six products of bfloat16 being one of floats; 0 if there is none. The
+ * process must be allowed to use it. */
+double multiply_add_pieces(long rounds)
+{
+#if defined(__AMX_BF16__)
+    enum { TILES = 4, ROWS = 16, COLUMNS = 16, DEPTH = 32, PRODUCTS = 6 };
+    static const struct {
+        uint8_t palette, start, reserved[14];
+        uint16_t row_nbytes[16];
+        uint8_t rows[16];
+    } whole = {1, 0, {0}, {64, 64, 64, 64, 64, 64, 64, 64}, {16, 16, 16, 16, 16, 16, 16, 16}};
+    _tile_loadconfig(&whole);
+    for (long round = 0; round < rounds; round++) {
+        _tile_dpbf16ps(0, 4, 6);
+        _tile_dpbf16ps(1, 4, 7);
+        _tile_dpbf16ps(2, 5, 6);
+        _tile_dpbf16ps(3, 5, 7);
+    }
+    _tile_release();
+    return 2.0 * TILES * ROWS * COLUMNS * DEPTH / PRODUCTS * (double)rounds;
+#else
+    (void)rounds;
+    return 0;
+#endif
 }
 
 /* Reads `nbytes` at `values`, aligned to 64, `sweeps` times, to and fro: what a cache still holds

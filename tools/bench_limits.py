@@ -19,6 +19,8 @@ import numpy as np
 from bench_machine import threads
 from bench_shapes import Shape
 
+from miopy.backends.host import builds
+
 SOURCE = Path(__file__).with_suffix(".c")
 KIB = 1 << 10
 # Bytes of all threads together, from their first caches to memory.
@@ -34,8 +36,9 @@ def build(folder: str) -> ctypes.CDLL:
     command = [*shlex.split(os.environ.get("CC", "cc")), "-O3", "-march=native", "-shared", "-fPIC"]
     subprocess.run([*command, str(SOURCE), "-o", str(output)], check=True)
     library = ctypes.CDLL(str(output))
-    library.multiply_add.restype = library.read_memory.restype = ctypes.c_double
-    library.multiply_add.argtypes = [ctypes.c_long]
+    for products in (library.multiply_add, library.multiply_add_pieces):
+        products.restype, products.argtypes = ctypes.c_double, [ctypes.c_long]
+    library.read_memory.restype = ctypes.c_double
     library.read_memory.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_long]
     return library
 
@@ -61,6 +64,11 @@ def rate(pool: ThreadPoolExecutor, count: int, work: Callable[[int, int], float]
     return max(done / seconds for done, seconds in found)
 
 
+def uses_tiles() -> bool:
+    """Whether miopy's products run on a matrix unit; asking for it is what allows its use."""
+    return "amx" in builds()
+
+
 def measure() -> dict[str, Any]:
     """GFLOP/s of all threads, and GB/s of each working set, which every thread has a share of."""
     count = threads()
@@ -68,7 +76,10 @@ def measure() -> dict[str, Any]:
     start = values.ctypes.data + -values.ctypes.data % 64
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(count) as pool:
         library = build(folder)
-        peak = rate(pool, count, lambda _, repeats: library.multiply_add(100_000 * repeats))
+        units = [library.multiply_add, *([library.multiply_add_pieces] if uses_tiles() else [])]
+        peak = max(
+            rate(pool, count, lambda _, repeats, run=run: run(100_000 * repeats)) for run in units
+        )
         bandwidth = []
         for nbytes in WORKING_SETS:
             share = nbytes // count // 64 * 64

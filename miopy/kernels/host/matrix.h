@@ -13,8 +13,8 @@ typedef struct {
 } operand;
 
 /* c (M, N) = a (M, K) b (K, N), or += with `accumulate`; strides in elements of `storage`, the
- * columns of c are adjacent. How a sum is ordered depends on the shape and strides alone, never on
- * the number of threads. */
+ * columns of c are adjacent. How a sum is ordered depends on shape, strides and, on a matrix unit,
+ * values, never on the number of threads. */
 typedef struct {
     int storage, c_storage, accumulate; /* c_storage: storage, or the real type */
     int64_t M, N, K;
