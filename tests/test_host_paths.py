@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import dataclasses
 
+import numpy as np
 import pytest
-from cases import BATCH_PADDED, Case
-from harness import check
+from cases import BATCH_PADDED, Case, expected, run_oracle
+from harness import Run, check
 from oracle import GATES
 
 # Sizes that fill no vector, ragged lengths, and every remainder of rows by the heights of tiles.
@@ -41,3 +42,20 @@ def on_the_host(monkeypatch):
 @pytest.mark.parametrize("path", PATHS)
 def test_pass(path, mode):
     check(dataclasses.replace(PATHS[path], mode=mode, num_directions=2))
+
+
+@pytest.mark.parametrize("mode", ["tanh", "lstm", "gru"])
+def test_odd_inputs_and_weights_reach_their_units_alone(mode):
+    """Infinities, NaN and large numbers, which a matrix unit leaves to vectors."""
+    case = dataclasses.replace(PATHS["ahead, in strips"], mode=mode)
+    data = dataclasses.replace(
+        expected(case).data, x=expected(case).data.x.copy(), w=expected(case).data.w.copy()
+    )
+    data.x[0, 1, 5], data.x[1, 2, 7], data.x[4, 9, 2299] = np.inf, np.nan, -(2.0**40)
+    data.w[70 * case.input_size + 1000] = 2.0**33  # of a unit's input weights
+    y = Run(case, data).forward_inference()["y"]
+    with np.errstate(all="ignore"):
+        exact = run_oracle(case, data).y
+    assert np.array_equal(np.isnan(y), np.isnan(exact))
+    assert 0.5 < np.isfinite(exact).mean() < 1
+    assert np.nanmax(abs(y - exact)) < 1e-4
