@@ -85,6 +85,12 @@ def test_projection_and_clipping_agree(dtype, num_directions, projection_size, c
     check(cudnn_case("lstm", (4, 3, 1), **shape, **options))
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_projection_agrees_with_products_of_a_size_for_a_matrix_unit(dtype):
+    shape = {"input_size": 100, "hidden_size": 128, "projection_size": 64}
+    check(cudnn_case("lstm", (20,) * 8, dtype=dtype, **shape))
+
+
 @pytest.mark.parametrize("algo", ALGOS)
 @pytest.mark.parametrize("mode", MODES)
 def test_algorithms_are_hints(mode, algo):

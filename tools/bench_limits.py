@@ -19,7 +19,7 @@ import numpy as np
 from bench_machine import threads
 from bench_shapes import Shape
 
-from miopy.backends.host import builds
+from miopy.backends.host import build as build_of_host
 
 SOURCE = Path(__file__).with_suffix(".c")
 KIB = 1 << 10
@@ -66,7 +66,7 @@ def rate(pool: ThreadPoolExecutor, count: int, work: Callable[[int, int], float]
 
 def uses_tiles() -> bool:
     """Whether miopy's products run on a matrix unit; asking for it is what allows its use."""
-    return "amx" in builds()
+    return build_of_host() == "amx"
 
 
 def measure() -> dict[str, Any]:
@@ -76,7 +76,9 @@ def measure() -> dict[str, Any]:
     start = values.ctypes.data + -values.ctypes.data % 64
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(count) as pool:
         library = build(folder)
-        units = [library.multiply_add, *([library.multiply_add_pieces] if uses_tiles() else [])]
+        units = [library.multiply_add]
+        if uses_tiles() and library.multiply_add_pieces(1):
+            units.append(library.multiply_add_pieces)
         peak = max(
             rate(pool, count, lambda _, repeats, run=run: run(100_000 * repeats)) for run in units
         )

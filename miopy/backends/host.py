@@ -73,11 +73,14 @@ def builds() -> list[str]:
 
 
 def build() -> str:
-    """The build a new backend uses: MIOPY_ISA, or the fastest."""
-    usable = builds()
-    asked = os.environ.get("MIOPY_ISA") or usable[0]
-    if asked not in usable:
-        raise BadParam("MIOPY_ISA", f"must be one of {', '.join(usable)} on this machine", asked)
+    """The build a new backend uses: MIOPY_ISA, of which alone the machine is asked, or the fastest:
+    a process that may use a matrix unit needs larger stacks for signals."""
+    asked = os.environ.get("MIOPY_ISA")
+    if not asked:
+        return builds()[0]
+    if asked not in BUILDS or not lib.has_build(BUILDS.index(asked)):
+        usable = ", ".join(builds())
+        raise BadParam("MIOPY_ISA", f"must be one of {usable} on this machine", asked)
     return asked
 
 

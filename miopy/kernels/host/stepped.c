@@ -55,7 +55,8 @@ static gemm_call product_of(int storage, int c_storage, int64_t M, int64_t N, in
 
 int64_t stepped_scratch(const pool *p, int storage, int64_t M, int64_t N, int64_t K)
 {
-    const gemm_call call = product_of(storage, storage == F64 ? F64 : F32, M, N, K);
+    gemm_call call = product_of(storage, storage == F64 ? F64 : F32, M, N, K);
+    call.a.along = call.b.along = 1; /* which takes most */
     return gemm_scratch(p, &call);
 }
 
