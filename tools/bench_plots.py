@@ -165,7 +165,7 @@ def scaling(record: Record) -> Figure:
     for panel, name in zip(axes[-1], SIZES.values(), strict=True):
         panel.set_xlabel(name)
     handles, labels = axes[0][0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper left", ncols=len(labels), fontsize="small")
+    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), fontsize="small")
     heading(figure, record, f"{MIDDLE.name}, one size changed; ")
     return figure
 
