@@ -6,6 +6,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import os
+import platform
 import subprocess
 import sys
 import threading
@@ -255,6 +256,25 @@ def test_linux_keeps_the_unit_from_processes_whose_stack_for_signals_is_small():
     command = [sys.executable, "-c", WITH_A_SMALL_STACK]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     assert done.stdout.strip() in host.BUILDS[1:]
+
+
+MAY_USE = """
+import ctypes
+from miopy.backends import host
+host.create()
+components = ctypes.c_uint64()
+ARCH_GET_XCOMP_PERM, SYS_arch_prctl = 0x1022, 158
+assert not ctypes.CDLL(None).syscall(SYS_arch_prctl, ARCH_GET_XCOMP_PERM, ctypes.byref(components))
+assert (components.value >> 18 & 1) == (host.build() == "amx")
+"""
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="other processors have no such unit")
+@pytest.mark.parametrize("build", ["base", None])
+def test_linux_is_asked_for_the_unit_only_where_it_may_be_used(build):
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    environment = environment | {"MIOPY_ISA": build} if build else environment
+    subprocess.run([sys.executable, "-c", MAY_USE], env=environment, check=True)
 
 
 def all_bits() -> str:
