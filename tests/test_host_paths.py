@@ -44,6 +44,12 @@ def test_pass(path, mode):
     check(dataclasses.replace(PATHS[path], mode=mode, num_directions=2))
 
 
+@pytest.mark.parametrize("lengths", [(40,), (20, 19), (16, 16, 9), (13, 13, 9, 3)])
+@pytest.mark.parametrize(("mode", "hidden_size"), [("tanh", 1237), ("lstm", 620), ("gru", 715)])
+def test_steps_of_few_sequences_read_large_weights_in_place(mode, hidden_size, lengths):
+    check(Case(mode, lengths, input_size=30, hidden_size=hidden_size))
+
+
 @pytest.mark.parametrize("mode", ["tanh", "lstm", "gru"])
 def test_odd_inputs_and_weights_reach_their_units_alone(mode):
     """Infinities, NaN and large numbers, which a matrix unit leaves to vectors."""
