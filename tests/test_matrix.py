@@ -140,7 +140,7 @@ def test_threads_do_not_change_a_bit(dtype, layout, shape, monkeypatch):
         monkeypatch.setenv("MIOPY_NUM_THREADS", threads)
         device, c, sums = host.create(), draw((M, N), dtype, 3), draw((K,), dtype, 4)
         device.gemm(dtype, matrix(c), matrix(a), matrix(b), shape)
-        device.column_sums(dtype, sums.ctypes.data, matrix(rows), M, K)
+        device.contract(dtype, matrix(rows), (M, K), [], [sums.ctypes.data])
         results.add(c.tobytes() + sums.tobytes())
     assert len(results) == 1
 
@@ -151,7 +151,7 @@ def test_threads_do_not_change_a_bit(dtype, layout, shape, monkeypatch):
 def test_column_sums(host_device, dtype, rows, columns):
     a = draw((rows, columns + 2), dtype)[:, 2:]
     sums = draw((columns,), dtype)
-    host_device.column_sums(dtype, sums.ctypes.data, matrix(a), rows, columns)
+    host_device.contract(dtype, matrix(a), (rows, columns), [], [sums.ctypes.data])
     assert_close(sums, np.ones(rows), real(a))
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..core import algorithm, wavefront
 from ..core.algorithm import Choice, DeviceProperties
-from ..core.backend import BackwardRun, ForwardRun, Layer, Matrix, Walk
+from ..core.backend import BackwardRun, Contraction, ForwardRun, Layer, Matrix, Walk
 from ..core.blocks import THREADS
 from ..core.cluster import Cluster
 from ..core.config import DTYPES, RNNConfig
@@ -65,7 +65,7 @@ class CudaBackend:
         self._graphs: OrderedDict[bytes, tuple[Any, Any]] = OrderedDict()
         self.gather_rows, self.scatter_rows = simple.gather_rows, simple.scatter_rows
         self.fill, self.copy = simple.fill, simple.copy
-        self.column_sums, self.plane_sums = simple.column_sums, simple.plane_sums
+        self.plane_sums = simple.plane_sums
         self.initialize_dropout_states = simple.initialize_dropout_states
         self.dropout_states_nbytes = simple.dropout_states_nbytes
         self.dropout_mask, self.dropout_apply = simple.dropout_mask, simple.dropout_apply
@@ -263,6 +263,23 @@ class CudaBackend:
             call.b, call.b_row, call.b_column = pointer(b.address), b.row, b.column
             call.c, call.c_row = pointer(c.address), c.row
             check(lib.multiply(self._stream.calls, call))
+
+    def contract(
+        self,
+        dtype: str,
+        a: Matrix,
+        shape: tuple[int, int],
+        products: list[Contraction],
+        sums: list[int],
+        *,
+        accumulate: bool = False,
+    ) -> None:
+        rows, columns = shape
+        for to, b, width in products:
+            extents = columns, width, rows
+            self.gemm(dtype, to, _transposed(a), b, extents, accumulate=accumulate)
+        for out in sums:
+            self._elementwise.column_sums(dtype, out, a, rows, columns, accumulate=accumulate)
 
 
 def _transposed(matrix: Matrix) -> Matrix:

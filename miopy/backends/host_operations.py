@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from ..core.backend import BackwardRun, ForwardRun, Layer, Matrix
+from ..core.backend import BackwardRun, Contraction, ForwardRun, Layer, Matrix
 from ..core.config import RNNConfig
 from . import stepped
 from ._host import ffi, lib
@@ -63,6 +64,42 @@ def _layer(layer: Layer) -> Any:
     for number, value in enumerate(config.scalars):
         target.scalars[number] = value
     return target
+
+
+def _fill_operand(target: Any, matrix: Matrix, across: int, along: int) -> None:
+    target.at, target.other = pointer(matrix.address), pointer(matrix.other)
+    target.across, target.along, target.other_along = across, along, matrix.other_row
+    target.index = _indices(matrix.index)
+
+
+def _product(
+    dtype: str, c: Matrix, a: Matrix, b: Matrix, shape: tuple[int, int, int], accumulate: bool
+) -> Any:
+    call = ffi.new("gemm_call *")
+    call.storage = call.c_storage = STORAGE[dtype]
+    call.accumulate = accumulate
+    call.K = shape[2]
+    call.c = pointer(c.address)
+    if c.column == 1:
+        left, right = call.a, call.b
+        call.M, call.N, call.c_row = shape[0], shape[1], c.row
+    else:  # c' = b' a'
+        left, right = call.b, call.a
+        call.N, call.M, call.c_row = shape[0], shape[1], c.column
+    _fill_operand(left, a, a.row, a.column)
+    _fill_operand(right, b, b.column, b.row)
+    return call
+
+
+def _column_sums(
+    dtype: str, sums: list[int], a: Matrix, shape: tuple[int, int], accumulate: bool
+) -> Any:
+    call = ffi.new("sums_call *")
+    call.storage, call.accumulate = STORAGE[dtype], accumulate
+    call.out, call.also_out = pointer(sums[0]), pointer(sums[1] if sums[1:] else None)
+    call.a, call.a_row = pointer(a.address), a.row
+    call.M, call.N = shape
+    return call
 
 
 class Operations:
@@ -137,41 +174,34 @@ class Operations:
         *,
         accumulate: bool = False,
     ) -> None:
-        call = ffi.new("gemm_call *")
-        call.storage = call.c_storage = STORAGE[dtype]
-        call.accumulate = accumulate
-        call.K = shape[2]
-        call.c = pointer(c.address)
-        if c.column == 1:
-            left, right = call.a, call.b
-            call.M, call.N, call.c_row = shape[0], shape[1], c.row
-        else:  # c' = b' a'
-            left, right = call.b, call.a
-            call.N, call.M, call.c_row = shape[0], shape[1], c.column
-        self._fill_operand(left, a, a.row, a.column)
-        self._fill_operand(right, b, b.column, b.row)
-        self._do(lib.GEMM, call, (a.index, b.index))
+        self._do(lib.GEMM, _product(dtype, c, a, b, shape, accumulate), (a.index, b.index))
 
-    def _fill_operand(self, target: Any, matrix: Matrix, across: int, along: int) -> None:
-        target.at, target.other = pointer(matrix.address), pointer(matrix.other)
-        target.across, target.along, target.other_along = across, along, matrix.other_row
-        target.index = _indices(matrix.index)
-
-    def column_sums(
+    def contract(
         self,
         dtype: str,
-        sums: int,
         a: Matrix,
-        rows: int,
-        columns: int,
+        shape: tuple[int, int],
+        products: list[Contraction],
+        sums: list[int],
         *,
         accumulate: bool = False,
     ) -> None:
-        call = ffi.new("sums_call *")
-        call.storage, call.accumulate = STORAGE[dtype], accumulate
-        call.out, call.a, call.a_row = pointer(sums), pointer(a.address), a.row
-        call.M, call.N = rows, columns
-        self._do(lib.COLUMN_SUMS, call, None)
+        calls, kept = [], [each.b.index for each in products]
+        for to, b, columns in products:
+            transposed, extents = Matrix(a.address, a.column, a.row), (shape[1], columns, shape[0])
+            call = _product(dtype, to, transposed, b, extents, accumulate)
+            if to.column == 1:
+                calls.append(call)
+            else:  # there a is the other side
+                self._do(lib.GEMM, call, b.index)
+        added = _column_sums(dtype, sums, a, shape, accumulate) if sums else ffi.NULL
+        for call, other in pairwise(calls):
+            call.also = other
+        if calls:
+            calls[0].sums = added
+            self._do(lib.GEMM, calls[0], (calls, added, kept))
+        elif sums:
+            self._do(lib.COLUMN_SUMS, added, None)
 
     def plane_sums(
         self, dtype: str, out: Matrix, a: Matrix, rows: int, columns: int, planes: list[int]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import lru_cache
+from itertools import chain
 from typing import Any
 
 from ..core.backend import BackwardRun, ForwardRun, Walk
@@ -15,6 +16,7 @@ from ._host import ffi, lib
 from .host_operations import Operations
 
 BASE_SHIFT: int = lib.BASE_SHIFT
+_PRODUCT = ffi.typeof("gemm_call *")
 
 
 class _NotTaken(Exception):
@@ -53,6 +55,16 @@ def _pointers(ctype: Any) -> tuple[int, ...]:
     return tuple(start + inner for start, part in parts for inner in _pointers(part))
 
 
+def _parts(call: Any) -> Iterator[Any]:
+    """The structs of a call: of a product, those too that it points to."""
+    yield call
+    if ffi.typeof(call) is _PRODUCT:
+        if call.sums:
+            yield call.sums
+        if call.also:
+            yield from _parts(call.also)
+
+
 class Program:
     """The calls of a walk.
 
@@ -65,9 +77,9 @@ class Program:
         needs = (lib.operation_scratch(pool, *each) for each in taken.calls)
         self.scratch_nbytes = max(needs, default=0)
         pointers, places = [], []
-        for call in calls:
-            start = ffi.cast("char *", call)
-            for offset in _pointers(ffi.typeof(call).item):
+        for part in chain.from_iterable(map(_parts, calls)):
+            start = ffi.cast("char *", part)
+            for offset in _pointers(ffi.typeof(part).item):
                 place = ffi.cast("uint64_t *", start + offset)[0]
                 if place >> BASE_SHIFT:
                     pointers.append(start + offset)

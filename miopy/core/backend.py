@@ -34,6 +34,14 @@ class Matrix:
     other_row: int = 0
 
 
+class Contraction(NamedTuple):
+    """The product `to` (C, N) of C columns of a matrix with the N columns of `b`, over all rows."""
+
+    to: Matrix
+    b: Matrix
+    columns: int
+
+
 # Addresses of vectors (H,), None for one that there is not.
 Vectors = tuple[int | None, ...]
 
@@ -263,17 +271,18 @@ class Backend(Protocol):
     ) -> None:
         """c = a b, or c += a b, with shape (M, N, K). Rows or columns of c are adjacent."""
 
-    def column_sums(
+    def contract(
         self,
         dtype: str,
-        sums: int,
         a: Matrix,
-        rows: int,
-        columns: int,
+        shape: tuple[int, int],
+        products: list[Contraction],
+        sums: list[int],
         *,
         accumulate: bool = False,
     ) -> None:
-        """sums[n] = sum of column n of a, or += with `accumulate`."""
+        """Over all rows of a, which is of `shape`: its products, and its sums of columns to each of
+        up to two addresses; or += with `accumulate`. Nothing written overlaps anything else."""
 
     def plane_sums(
         self, dtype: str, out: Matrix, a: Matrix, rows: int, columns: int, planes: list[int]

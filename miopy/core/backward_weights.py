@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 
-from .backend import Backend, Layer, Matrix, Vectors
+from .backend import Backend, Contraction, Layer, Matrix, Vectors
 from .backward_data import Gradients, gate_rows
 from .cells import input_plane, input_runs
 from .config import RNNConfig
@@ -56,11 +56,12 @@ def backward_weights(
                 before = Matrix(address, config.initial_size)
             sums = Sums(backend, run, left.dgates(layer, direction), plan.rows, accumulate)
             hidden = reserved(plan, reserve, "hidden", layer, direction) or 0
-            sums.recurrent_matrices(before, hidden)
-            sums.input_matrices(layer_input(run, source))
+            sums.add_recurrent_matrices(before, hidden)
+            sums.add_input_matrices(layer_input(run, source))
+            sums.add_vectors()
+            sums.write()
             if run.projection is not None:
-                sums.projection(run.projection, left.output(layer, direction), hidden)
-            sums.vectors()
+                sums.write_projection(run.projection, left.output(layer, direction), hidden)
         source = outputs
         if config.dropout and layer < config.num_layers - 1:
             source = plan.reserve.address(reserve, "dropped", layer)
@@ -78,7 +79,8 @@ def recurrent_runs(config: RNNConfig, position: tuple[int, ...]) -> list[tuple[i
 
 @dataclass(frozen=True)
 class Sums:
-    """The sums over all rows that are the gradients of one layer and direction.
+    """The sums over all rows that are the gradients of one layer and direction. They are collected
+    by the planes of dgates that they are of, (first one, how many), which are then read once.
 
     run   its matrices and vectors are those of the gradients
     """
@@ -88,54 +90,55 @@ class Sums:
     dgates: Matrix
     rows: int
     accumulate: bool
+    products: dict[tuple[int, int], list[Contraction]] = field(default_factory=dict)
+    vectors: dict[tuple[int, int], list[int]] = field(default_factory=dict)
 
-    def _planes(self, plane: int) -> Matrix:
-        """dgates from a plane on."""
-        config = self.run.config
-        return Matrix(
-            self.dgates.address + plane * config.hidden_size * config.itemsize, self.dgates.row
-        )
-
-    def _product(self, to: Matrix, a: Matrix, b: Matrix, rows: int, columns: int) -> None:
-        """to = a' b."""
-        transposed, shape = Matrix(a.address, 1, a.row), (rows, columns, self.rows)
-        dtype = self.run.config.dtype
-        self.backend.gemm(dtype, to, transposed, b, shape, accumulate=self.accumulate)
-
-    def recurrent_matrices(self, before: Matrix, hidden: int) -> None:
+    def add_recurrent_matrices(self, before: Matrix, hidden: int) -> None:
         """dU = dgates' h, h being the state before each row, or the operand of a late gate."""
         config = self.run.config
         operand = Matrix(hidden, config.hidden_size)
         for first, gates, is_late in recurrent_runs(config, self.run.position):
             to = gate_rows(config, self.run.recurrent, first)
-            states, width = operand if is_late else before, gates * config.hidden_size
-            self._product(to, self._planes(first), states, width, config.initial_size)
+            product = Contraction(to, operand if is_late else before, config.initial_size)
+            self.products.setdefault((first, gates), []).append(product)
 
-    def input_matrices(self, x: Matrix) -> None:
+    def add_input_matrices(self, x: Matrix) -> None:
         """dW = dgates' x, if there are such matrices."""
         config = self.run.config
         if self.run.input is None:
             return
         for gate, plane, gates in input_runs(config.record, self.run.position):
             to = gate_rows(config, self.run.input, gate)
-            width = gates * config.hidden_size
-            self._product(to, self._planes(plane), x, width, self.run.input_size)
+            product = Contraction(to, x, self.run.input_size)
+            self.products.setdefault((plane, gates), []).append(product)
 
-    def projection(self, to: Matrix, dprojected: Matrix, hidden: int) -> None:
-        """The gradient of the projection is dprojected' hidden."""
-        config = self.run.config
-        of = Matrix(hidden, config.hidden_size)
-        self._product(to, dprojected, of, config.projection_size, config.hidden_size)
-
-    def vectors(self) -> None:
+    def add_vectors(self) -> None:
         """The gradient of a bias or peephole is the sum of its plane's rows."""
         run = self.run
-        config, vectors = run.config, (run.input_biases, run.recurrent_biases, run.peepholes)
-        for plane, vector, count in vector_runs(config, run.position, *vectors):
-            of, columns = self._planes(plane), count * config.hidden_size
-            self.backend.column_sums(
-                config.dtype, vector, of, self.rows, columns, accumulate=self.accumulate
-            )
+        vectors = run.input_biases, run.recurrent_biases, run.peepholes
+        for plane, vector, count in vector_runs(run.config, run.position, *vectors):
+            self.vectors.setdefault((plane, count), []).append(vector)
+
+    def write(self) -> None:
+        """All of them."""
+        config = self.run.config
+        for planes in dict.fromkeys([*self.products, *self.vectors]):
+            start, width = (number * config.hidden_size for number in planes)
+            a = Matrix(self.dgates.address + start * config.itemsize, self.dgates.row)
+            products, vectors = self.products.get(planes, []), self.vectors.get(planes, [])
+            self._contract(a, width, products, vectors)
+
+    def write_projection(self, to: Matrix, dprojected: Matrix, hidden: int) -> None:
+        """The gradient of the projection is dprojected' hidden."""
+        config = self.run.config
+        product = Contraction(to, Matrix(hidden, config.hidden_size), config.hidden_size)
+        self._contract(dprojected, config.projection_size, [product], [])
+
+    def _contract(
+        self, a: Matrix, columns: int, products: list[Contraction], vectors: list[int]
+    ) -> None:
+        dtype, shape = self.run.config.dtype, (self.rows, columns)
+        self.backend.contract(dtype, a, shape, products, vectors, accumulate=self.accumulate)
 
 
 @lru_cache(maxsize=1024)

@@ -114,7 +114,10 @@ void recurrence_backward(pool *p, const backward_pass *pass, void *scratch)
 void gemm(pool *p, const gemm_call *call, void *scratch)
 {
     job j = {kernels_for(p, call->storage), call, scratch};
-    if (call->M * call->N * call->K < WORTH_WAKING)
+    int64_t columns = 0;
+    for (const gemm_call *each = call; each; each = each->also)
+        columns += each->N;
+    if (call->M * columns * call->K < WORTH_WAKING)
         run_gemm(&j, (worker){p, 0, 1});
     else
         pool_run(p, 0, run_gemm, &j);
