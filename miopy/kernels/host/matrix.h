@@ -37,8 +37,8 @@ typedef struct gemm_call {
     operand a, b;
     void *c;
     int64_t c_row;
-    const struct gemm_call *also; /* another product of the same a, or NULL */
-    const sums_call *sums;        /* column sums of the transpose of a, or NULL */
+    const struct gemm_call *also; /* another product of the same a, types and `accumulate`; NULL */
+    const sums_call *sums;        /* column sums of the transpose of a, of the first; or NULL */
 } gemm_call;
 
 int64_t gemm_scratch(const pool *p, const gemm_call *call);
