@@ -26,7 +26,7 @@ class Sizes:
 # On a matrix unit products run together if a has no fewer columns than any other: then with what
 # fits a block of 8 strips, with more, with more than 64 strips of a, over several blocks of k.
 SIZES = {
-    "together, one block": Sizes(100, 300, (49, 130)),
+    "together, one block": Sizes(100, 300, (61, 130)),
     "together, blocks of columns": Sizes(90, 460, (450, 131)),
     "together, blocks of rows": Sizes(33, 2077, (61, 300)),
     "together, blocks of k": Sizes(2000, 101, (100, 97)),
