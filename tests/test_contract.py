@@ -119,3 +119,18 @@ def test_odd_numbers_reach_their_column_alone(host_device, number):
     assert np.allclose(to[others], exact[others], atol=1e-4)
     assert np.allclose(to[211], exact[211], equal_nan=True)
     assert np.allclose(sums, totals, atol=1e-4, equal_nan=True)
+
+
+def test_odd_numbers_reach_their_product_alone(host_device):
+    """Of products that a matrix unit runs together."""
+    rng = np.random.default_rng(0)
+    a, *rights = (rng.uniform(-1, 1, (100, size)).astype(np.float32) for size in (300, 61, 130))
+    rights[0][57, 3] = np.inf
+    outs = [draw((300, right.shape[1]), "float32") for right in rights]
+    pairs = zip(outs, rights, strict=True)
+    products = [Contraction(matrix(out), matrix(b), b.shape[1]) for out, b in pairs]
+    host_device.contract("float32", matrix(a), (100, 300), products, [])
+    assert_close(outs[1], real(a).T, real(rights[1]))
+    assert np.isinf(outs[0][:, 3]).all()
+    others = np.arange(61) != 3
+    assert_close(outs[0][:, others], real(a).T, real(rights[0])[:, others])
