@@ -26,8 +26,8 @@ GENERATED = ROOT / "build/host"
 CACHE = ROOT / "build/tiles"
 SOURCES = (
     TILES / "kernels.c",
-    *(HOST / f"{name}.c" for name in ("amx_float", "dropout", "pool", "program", "quantized")),
-    *(HOST / f"{name}.c" for name in ("rows", "stepped", "tensor")),
+    *(HOST / f"{name}.c" for name in ("amx_bf16", "amx_float", "dropout", "pool", "program")),
+    *(HOST / f"{name}.c" for name in ("quantized", "rows", "stepped", "tensor")),
 )
 MODULE = "miopy.backends._host"
 # One level of optimisation is enough: most of the time goes to compiling.

@@ -41,12 +41,15 @@ def test_compilers_have_the_unit_or_build_without_it(compiler):
     command = [compiler, "-fsyntax-only", f"-I{emulated_tiles.HOST}", "-x", "c", "-"]
     text = '#include "matrix_unit.h"\n#ifndef HAS_MATRIX_UNIT\n#error without\n#endif\n'
     subprocess.run([*command, "-Wall", "-Werror"], input=text, text=True, check=True)
-    text = "#define MIOPY_MATRIX_UNIT_H\nint may_use_matrix_unit(void);\n"
-    text += "".join(f'#include "{name}.c"\n' for name in ("amx_float", "kernels", "matrix_unit"))
+    text = "#define MIOPY_MATRIX_UNIT_H\nint may_use_matrix_unit(void);\nint has_pairs(void);\n"
+    files = "amx_bf16", "amx_float", "avx512_bf16", "kernels", "matrix_unit"
+    text += "".join(f'#include "{name}.c"\n' for name in files)
     subprocess.run([*command, "-Wall", "-Werror"], input=text, text=True, check=True)
 
 
-@pytest.mark.parametrize("module", ["test_matrix", "test_matrix_unit", "test_host_paths"])
+@pytest.mark.parametrize(
+    "module", ["test_matrix", "test_matrix_unit", "test_host_paths", "test_host_pairs"]
+)
 def test_module_passes(module):
     options = "-q", "-p", "no:xdist", "-p", "no:cacheprovider", "-k", "not float64"
     printed = python("-m", "emulated_tiles", *options, f"tests/{module}.py", MIOPY_BACKEND="host")

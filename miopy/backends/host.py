@@ -25,7 +25,13 @@ from .host_quantized import quantized_on
 from .host_stepped import HostEngine
 from .scratch import Allocator, Scratch
 
-BUILDS = ("amx", "avx512", "avx2", "base")  # of the kernels, as numbered in kernels/host/pool.h
+BUILDS = (
+    "amx",
+    "avx512_bf16",
+    "avx512",
+    "avx2",
+    "base",
+)  # of the kernels, as numbered in kernels/host/pool.h
 ALIGNMENT = 64
 
 

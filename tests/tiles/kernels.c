@@ -6,10 +6,12 @@
 #include "stepped_cells.inc"
 
 int may_use_matrix_unit(void) { return 1; }
+int has_pairs(void) { return 1; }
 int has_build(int build) { return build == 0 && runs_build(0); }
 
 /* What is missing: other builds, double, codes, and cells that run step by step. */
-const kernel_table avx512_float, avx512_double, avx2_float, avx2_double, base_float, base_double;
+const kernel_table avx512_bf16, avx512_float, avx512_double, avx2_float, avx2_double, base_float,
+    base_double;
 const quantized_jobs quantized_avx512, quantized_avx2, quantized_base;
 
 void *const stepped_kernels_f32[1],

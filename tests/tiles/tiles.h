@@ -1,5 +1,5 @@
-/* tiles.h: the matrix unit's instructions in C, for machines with AVX-512 but without AMX. The
- * compiler includes it before a file of kernels (-include).
+/* tiles.h: the matrix unit's instructions in C, and that for pairs of bfloat16, for machines with
+ * AVX-512 but without AMX. The compiler includes it before a file of kernels (-include).
  *
  * It rounds as the unit does: denormals count as zero, in and out, the even and the odd k of a tile
  * are summed apart, in float, and their sum is added. It is stricter otherwise: tiles hold NaN
@@ -86,6 +86,14 @@ TILE_FUNCTION __m512 odd_k(__m512i pairs)
 }
 TILE_FUNCTION __m512 even_k(__m512i pairs) { return (__m512)_mm512_slli_epi32(pairs, 16); }
 
+/* To nearest, flushing to zero, denormals being zeros; answers how it was. */
+TILE_FUNCTION unsigned round_as_the_unit(void)
+{
+    const unsigned control = _mm_getcsr();
+    _mm_setcsr(0x1f80 | 0x8000 | 0x0040);
+    return control;
+}
+
 /* c (rows, 16) += a (rows, pairs of k) b (pairs of k, 16). */
 TILE_FUNCTION __attribute__((noinline)) void multiply_tiles(int rows, int pairs,
                                                             uint32_t (*c)[TILE_WORDS],
@@ -113,12 +121,25 @@ TILE_FUNCTION void tile_multiply(int c, int a, int b)
     tiles_must(t->rows[c] == t->rows[a] && t->row_nbytes[c] == t->row_nbytes[b] &&
                    t->row_nbytes[a] == 4 * t->rows[b],
                "multiplied though their sizes do not match");
-    const unsigned control = _mm_getcsr();
-    _mm_setcsr(0x1f80 | 0x8000 | 0x0040); /* round to nearest, flush to zero, denormals are zeros */
+    const unsigned control = round_as_the_unit();
     multiply_tiles(t->rows[c], t->rows[b], sums, (const uint32_t (*)[TILE_WORDS])left,
                    (const uint32_t (*)[TILE_WORDS])right);
     _mm_setcsr(control);
 }
+
+/* Pairs are summed one number after the other. */
+TILE_FUNCTION __m512 add_pairs(__m512 sums, __m512i a, __m512i b)
+{
+    const unsigned control = round_as_the_unit();
+    __asm__ volatile("" : "+v"(sums), "+v"(a), "+v"(b));
+    sums = _mm512_fmadd_ps(odd_k(a), odd_k(b), sums);
+    sums = _mm512_fmadd_ps(even_k(a), even_k(b), sums);
+    __asm__ volatile("" : "+v"(sums));
+    _mm_setcsr(control);
+    return sums;
+}
+
+#define _mm512_dpbf16_ps(sums, a, b) add_pairs(sums, (__m512i)(a), (__m512i)(b))
 
 #undef _tile_loadconfig
 #undef _tile_release

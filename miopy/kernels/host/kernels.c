@@ -2,38 +2,47 @@
 #include "kernels.h"
 #include "../target.h"
 
+/* For floats, doubles and bfloat16. */
 #if defined(__x86_64__)
-static const kernel_table *const builds[][2] = {
+static const kernel_table *const builds[][3] = {
 #if defined(HAS_MATRIX_UNIT)
-    {&amx_float, &avx512_double},
+    {&amx_float, &avx512_double, &amx_bf16},
 #else
     {0},
 #endif
-    {&avx512_float, &avx512_double},
-    {&avx2_float, &avx2_double},
-    {&base_float, &base_double}};
+#if defined(HAS_PAIRS)
+    {&avx512_float, &avx512_double, &avx512_bf16},
 #else
-static const kernel_table *const builds[][2] = {{0}, {0}, {0}, {&base_float, &base_double}};
+    {0},
+#endif
+    {&avx512_float, &avx512_double, &avx512_float},
+    {&avx2_float, &avx2_double, &avx2_float},
+    {&base_float, &base_double, &base_float}};
+#else
+static const kernel_table *const builds[][3] = {
+    {0}, {0}, {0}, {0}, {&base_float, &base_double, &base_float}};
 #endif
 
 int has_build(int build)
 {
 #if defined(__x86_64__)
     __builtin_cpu_init();
-    if (build == 0 && !may_use_matrix_unit())
+    if (build < 0 || build > 4 || !builds[build][0] || (build == 0 && !may_use_matrix_unit()))
         return 0;
-    if (build <= 1)
+    if (build <= 1 && !has_pairs())
+        return 0;
+    if (build <= 2)
         return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
                __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw");
-    if (build == 2)
+    if (build == 3)
         return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
 #endif
-    return build == 3;
+    return build == 4;
 }
 
 static const kernel_table *kernels_for(const pool *p, int storage)
 {
-    return builds[pool_build(p)][storage == F64];
+    return builds[pool_build(p)][storage == F64 ? 1 : storage == BF16 ? 2 : 0];
 }
 
 typedef struct {

@@ -23,7 +23,7 @@ typedef struct {
     void (*plane_sums)(const sums_call *, worker);
 } kernel_table;
 
-extern const kernel_table amx_float, avx512_float, avx512_double, avx2_float, avx2_double,
-    base_float, base_double;
+extern const kernel_table amx_float, amx_bf16, avx512_bf16, avx512_float, avx512_double, avx2_float,
+    avx2_double, base_float, base_double;
 
 #endif

@@ -1,7 +1,20 @@
 #include "matrix_unit.h"
 
-#if defined(HAS_MATRIX_UNIT)
+#if defined(__x86_64__)
 #include <cpuid.h>
+
+enum { AVX512_BF16 = 1 << 5 }; /* of leaf 7.1, register eax */
+
+int has_pairs(void)
+{
+    unsigned a, b, c, d;
+    return __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a & AVX512_BF16);
+}
+#else
+int has_pairs(void) { return 0; }
+#endif
+
+#if defined(HAS_MATRIX_UNIT)
 #include <sys/syscall.h>
 #include <unistd.h>
 

@@ -7,9 +7,17 @@
 #define HAS_MATRIX_UNIT
 #endif
 #endif
+#if defined(__x86_64__) && defined(__has_include)
+#if __has_include(<avx512bf16intrin.h>)
+#define HAS_PAIRS /* instructions for pairs of bfloat16 */
+#endif
+#endif
 
 /* Whether this machine has one that multiplies bfloat16 and Linux lets this process use it, which
  * it does not before it is asked. */
 int may_use_matrix_unit(void);
+
+/* Whether it has instructions for pairs of bfloat16. */
+int has_pairs(void);
 
 #endif

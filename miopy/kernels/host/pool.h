@@ -4,8 +4,8 @@
  * for the next job and then sleep. After a fork the child starts its own. */
 typedef struct pool pool;
 
-/* Whether this machine can run the kernels built for AMX (0), AVX-512 (1), AVX2 (2) or any machine
- * of the architecture (3). */
+/* Whether this machine can run the kernels built for AMX (0), AVX-512 with instructions for
+ * bfloat16 (1), AVX-512 (2), AVX2 (3) or any machine of the architecture (4). */
 int has_build(int build);
 /* A pool of `threads` workers, the caller included, for kernels of such a build; NULL if memory is
  * short. It runs one job at a time, which its users see to. */

@@ -4,10 +4,11 @@
 #define TARGET_AMX
 #if defined(__clang__)
 #define POP_TARGET
-#pragma clang attribute push(                                                             \
-    __attribute__((                                                                       \
-        target("avx512f,avx512vl,avx512dq,avx512bw,avx2,fma,prfchw,amx-tile,amx-bf16"))), \
+#pragma clang attribute push(                                                                 \
+    __attribute__((target(                                                                    \
+        "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma,prfchw,avx512bf16,amx-tile,amx-bf16"))), \
     apply_to = function)
 #else
-#pragma GCC target("avx512f,avx512vl,avx512dq,avx512bw,avx2,fma,prfchw,amx-tile,amx-bf16")
+#pragma GCC target( \
+    "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma,prfchw,avx512bf16,amx-tile,amx-bf16")
 #endif

@@ -232,6 +232,17 @@ INLINE void store_some(scalar *p, vec v, int64_t n)
 }
 
 #if !REAL_IS_DOUBLE
+#if defined(PAIRS) /* bfloat16 alone */
+INLINE vec read_half(const uint16_t *p, int64_t n, int storage)
+{
+    return vec_of_bf16((vech)_mm256_maskz_loadu_epi16(first_lanes(n), p));
+}
+
+INLINE void write_half(uint16_t *p, vec v, int64_t n, int storage)
+{
+    _mm256_mask_storeu_epi16(p, first_lanes(n), (__m256i)bf16_of_vec(v));
+}
+#else
 /* Conversions are long and wanted everywhere: one copy, or builds take minutes. */
 static __attribute__((noinline)) vec read_half(const uint16_t *p, int64_t n, int storage)
 {
@@ -251,6 +262,7 @@ static __attribute__((noinline)) void write_half(uint16_t *p, vec v, int64_t n, 
     else if (n > 0)
         memcpy(p, &half, n * sizeof *p);
 }
+#endif
 #endif
 
 /* Element `at` and the n - 1 that follow it of an array in storage precision. */
