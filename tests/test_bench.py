@@ -51,6 +51,8 @@ def canned() -> Record:
         (["--sides", "eager"], "invalid choice: 'eager'"),
         (["--passes", "backward"], "invalid choice: 'backward'"),
         (["--suite", "slow"], "invalid choice: 'slow'"),
+        (["--dtype", "float16"], "invalid choice: 'float16'"),
+        (["--dtype", "bfloat16", "--sides", "onnxruntime"], "onnxruntime: it has no bfloat16"),
     ],
 )
 def test_a_mistake_in_the_arguments_is_explained(capsys, arguments, said):
@@ -72,6 +74,15 @@ def test_rows_are_selected_by_shape_and_pass():
     selected = [(shape.name, mode) for shape, mode in bench.select(parser, options)]
     names = ("lstm H512 B1 T25", "gru H2816 B32 T50", "gru H2816 B1 T100")
     assert selected == [(name, INFERENCE) for name in names]
+
+
+def test_another_type_keeps_to_itself():
+    parser, options = bench.parse(["--dtype", "bfloat16", "--only", LSTM.name])
+    assert "onnxruntime" not in options.sides
+    (shape,) = {shape for shape, _ in bench.select(parser, options)}
+    assert (shape.name, shape.dtype) == (LSTM.name, "bfloat16")
+    assert 2 * shape.recurrent_nbytes == LSTM.recurrent_nbytes
+    assert canned().differs(MACHINE | {"dtype": "bfloat16"}) == "dtype None, now bfloat16"
 
 
 def test_the_default_has_every_shape_in_every_pass_that_it_has():

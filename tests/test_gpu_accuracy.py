@@ -5,8 +5,8 @@ from __future__ import annotations
 import gpu_accuracy
 import numpy as np
 import pytest
+from bench_core import from_bfloat16, to_bfloat16
 from bench_shapes import Shape
-from gpu_jobs import from_bfloat16, to_bfloat16
 
 from miopy import miopen as mi
 

@@ -15,7 +15,7 @@ import gpu_report
 import gpu_shapes
 import numpy as np
 import pytest
-from gpu_jobs import from_bfloat16, to_bfloat16
+from bench_core import from_bfloat16, to_bfloat16
 
 ROOT = Path(__file__).resolve().parent.parent
 CONFTEST = """

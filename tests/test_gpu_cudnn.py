@@ -5,11 +5,11 @@ from __future__ import annotations
 import gpu_cudnn
 import numpy as np
 import pytest
+from bench_core import Core
 from bench_jobs import Miopy, Network
 from bench_shapes import Shape
 from c_library import CUDNN_LIBRARY
 from gpu_bench import AGREE, differences
-from gpu_jobs import Core
 
 from miopy import miopen as mi
 

@@ -7,6 +7,7 @@
                                                  go on with a record for a minute
     python tools/bench.py --only "lstm H512" --passes inference --budget 5
     python tools/bench.py --alone --quick        whether sides that take turns disturb each other
+    python tools/bench.py --dtype bfloat16       the rows in the other type
     python tools/bench.py --abi                  what calls from C cost beside the work
     python tools/bench.py --gemm                 the matrix product, against NumPy's OpenBLAS
 
@@ -20,6 +21,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import bench_abi
@@ -30,7 +32,17 @@ import bench_sides
 from bench_machine import machine, share_threads
 from bench_record import Record
 from bench_rows import time_shape
-from bench_shapes import FORWARD, INFERENCE, QUICK, SCALING, SCALING_MODES, SHAPES, STEP, Shape
+from bench_shapes import (
+    FORWARD,
+    INFERENCE,
+    NBYTES,
+    QUICK,
+    SCALING,
+    SCALING_MODES,
+    SHAPES,
+    STEP,
+    Shape,
+)
 from bench_sides import SIDES
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -72,7 +84,7 @@ def select(parser: argparse.ArgumentParser, options: argparse.Namespace) -> list
         shapes += found
     modes = [PASSES[name] for name in options.passes]
     return [
-        (shape, mode)
+        (replace(shape, dtype=options.dtype), mode)
         for shape in dict.fromkeys(shapes)
         for mode in (SCALING_MODES if shape in SCALING else shape.modes)
         if mode in modes
@@ -88,6 +100,7 @@ def parse(argv: list[str] | None) -> tuple[argparse.ArgumentParser, argparse.Nam
     parser.add_argument(
         "--only", nargs="+", default=[""], help="shapes, products: names contain these"
     )
+    parser.add_argument("--dtype", choices=NBYTES, default="float32", help="of all numbers")
     passes = {"nargs": "+", "choices": PASSES, "default": list(PASSES)}
     parser.add_argument("--passes", **passes, help="of these")
     parser.add_argument("--sides", nargs="+", choices=SIDES, help="instead of all but unrolled")
@@ -105,7 +118,9 @@ def parse(argv: list[str] | None) -> tuple[argparse.ArgumentParser, argparse.Nam
     for side in options.sides or []:
         if lacking := bench_sides.missing(side):
             parser.error(f"--sides {side}: {lacking} is not installed")
-    options.sides = options.sides or bench_sides.defaults()
+        if options.dtype not in SIDES[side].dtypes:
+            parser.error(f"--sides {side}: it has no {options.dtype}")
+    options.sides = options.sides or bench_sides.defaults(options.dtype)
     if not options.budget > 0:
         parser.error(f"--budget must be above 0, got {options.budget:g}")
     if options.append and not options.output:
@@ -115,6 +130,8 @@ def parse(argv: list[str] | None) -> tuple[argparse.ArgumentParser, argparse.Nam
 
 def open_record(parser: argparse.ArgumentParser, options: argparse.Namespace) -> Record:
     about = machine(bench_sides.packages(options.sides))
+    if options.dtype != "float32":  # which records do not say
+        about["dtype"] = options.dtype
     path = options.output and options.output.with_suffix(".json")
     if not (options.append and path.exists()):
         if path:
@@ -140,7 +157,7 @@ def main(argv: list[str] | None = None) -> int:
     if options.alone:
         return bench_alone.main(work, options.sides, options.budget)
     record = open_record(parser, options)
-    record.limits = bench_limits.best(record.limits, bench_limits.measure())
+    record.limits = bench_limits.best(record.limits, bench_limits.measure(options.dtype))
     run(record, [each for each in work if (each[0].name, each[1]) not in record.rows], options)
     bench_report.print_table(record)
     missing = [each for each in work if (each[0].name, each[1]) not in record.rows]

@@ -28,6 +28,7 @@ WORKING_SETS = tuple(
     KIB * size
     for size in (16, 64, 256, 1024, 2048, 4096, 8192, 16384, 24576, 32768, 49152, 98304, 196608)
 )
+PIECES = 6  # products of bfloat16 that are one of floats
 ROUNDS, SECONDS = 7, 0.02  # per figure, of which the best counts
 
 
@@ -69,8 +70,9 @@ def uses_tiles() -> bool:
     return build_of_host() == "amx"
 
 
-def measure() -> dict[str, Any]:
-    """GFLOP/s of all threads, and GB/s of each working set, which every thread has a share of."""
+def measure(dtype: str = "float32") -> dict[str, Any]:
+    """GFLOP/s of all threads, and GB/s of each working set, which every thread has a share of. Six
+    products of a matrix unit are one of floats; without such a unit, bfloat16 counts as float."""
     count = threads()
     values = np.ones(WORKING_SETS[-1] // 4 + 16, np.float32)  # untouched zeros share one page
     start = values.ctypes.data + -values.ctypes.data % 64
@@ -79,9 +81,12 @@ def measure() -> dict[str, Any]:
         units = [library.multiply_add]
         if uses_tiles() and library.multiply_add_pieces(1):
             units.append(library.multiply_add_pieces)
-        peak = max(
+        rates = [
             rate(pool, count, lambda _, repeats, run=run: run(100_000 * repeats)) for run in units
-        )
+        ]
+        if dtype == "bfloat16":
+            rates[1:] = [PIECES * rate for rate in rates[1:]]
+        peak = max(rates)
         bandwidth = []
         for nbytes in WORKING_SETS:
             share = nbytes // count // 64 * 64

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from bench_core import from_bfloat16, to_bfloat16
 from bench_jobs import Network
 from bench_machine import threads
 from bench_shapes import INFERENCE, STEP, Shape
@@ -21,6 +22,8 @@ from miopy.weights import RNNConfig, convert
 
 KINDS = {"lstm": "lstm", "gru": "lbr_gru", "tanh": "vanilla_rnn", "relu": "vanilla_rnn"}
 ACTIVATIONS = {"tanh": dn.dnnl_eltwise_tanh, "relu": dn.dnnl_eltwise_relu}
+DTYPES = {"float32": dn.dnnl_f32, "bfloat16": dn.dnnl_bf16}
+ALWAYS_FLOAT = ("bias", "src_iter_c", "dst_iter_c")
 DENSE = {3: dn.dnnl_tnc, 4: dn.dnnl_ldnc, 5: dn.dnnl_ldigo}  # ldnc is ldgo, too
 
 
@@ -32,8 +35,9 @@ class Device:
         self.engine = self.api.dnnl_engine_create(dn.dnnl_cpu, 0)
         self.stream = self.api.dnnl_stream_create(self.engine, dn.dnnl_stream_default_flags)
 
-    def desc(self, shape: Sequence[int], tag: int) -> Any:
-        return self.api.dnnl_memory_desc_create_with_tag(len(shape), list(shape), dn.dnnl_f32, tag)
+    def desc(self, shape: Sequence[int], tag: int, dtype: str = "float32") -> Any:
+        given = len(shape), list(shape), DTYPES[dtype], tag
+        return self.api.dnnl_memory_desc_create_with_tag(*given)
 
     def create(self, function: str, **values: Any) -> Any:
         """Call a function that creates; parameters that are not given are NULL."""
@@ -53,11 +57,14 @@ class Device:
 
 
 class Tensor:
-    """float32 memory with a descriptor, dense if none is given."""
+    """float32 numbers in memory of a type with a descriptor, dense if none is given."""
 
-    def __init__(self, device: Device, values: np.ndarray, desc: Any = None) -> None:
-        self.values = np.ascontiguousarray(values)
-        self.desc = desc or device.desc(values.shape, DENSE[values.ndim])
+    def __init__(
+        self, device: Device, values: np.ndarray, desc: Any = None, dtype: str = "float32"
+    ) -> None:
+        self.dtype = dtype
+        self.values = np.ascontiguousarray(values) if dtype == "float32" else to_bfloat16(values)
+        self.desc = desc or device.desc(values.shape, DENSE[values.ndim], dtype)
         self.memory = device.api.dnnl_memory_create(self.desc, device.engine, self.values)
 
 
@@ -95,8 +102,8 @@ class Layer:
         concat, left_to_right = dn.dnnl_bidirectional_concat, dn.dnnl_unidirectional_left2right
         descs = {f"{name}_desc": tensor.desc for name, tensor in tensors.items()}
         for name in filter(is_packed, tensors):
-            shape = tensors[name].values.shape
-            descs[f"{name}_desc"] = device.desc(shape, dn.dnnl_format_tag_any)
+            given = tensors[name].values.shape, dn.dnnl_format_tag_any, tensors[name].dtype
+            descs[f"{name}_desc"] = device.desc(*given)
         if cell in ACTIVATIONS:
             others |= {"activation": ACTIVATIONS[cell], "alpha": 0.0, "beta": 0.0}
         return device.create(
@@ -153,7 +160,7 @@ class OneDNN:
         weights = layers_of(network.arrays(data["w"], "torch"))
         self.configs: list[RNNConfig] = []
         self.layers: list[Layer] = []
-        y = Tensor(self.device, data["x"])
+        y = self.tensor("src_layer", data["x"])
         for layer, arrays in enumerate(weights):
             tensors, y = self.tensors(layer, arrays, y)
             self.layers.append(Layer(self.device, self.shape, tensors))
@@ -174,10 +181,16 @@ class OneDNN:
         for given, suffix in (("hx", ""), ("cx", "_c"))[: 1 + (shape.cell == "lstm")]:
             values[f"src_iter{suffix}"] = state = self.data[given][part][np.newaxis]
             values[f"dst_iter{suffix}"] = np.zeros_like(state)
-        tensors = {name: Tensor(self.device, array) for name, array in values.items()}
+        tensors = {name: self.tensor(name, array) for name, array in values.items()}
         return {"src_layer": x, **tensors}, tensors["dst_layer"]
 
-    def job(self, mode: str) -> Callable[[], None]:
+    def tensor(self, name: str, values: np.ndarray) -> Tensor:
+        is_float = name in ALWAYS_FLOAT
+        return Tensor(self.device, values, dtype="float32" if is_float else self.shape.dtype)
+
+    def job(self, mode: str) -> Callable[[], None] | None:
+        if mode == STEP and self.shape.dtype != "float32":
+            return None
         if mode != self.mode:
             self.mode, self.jobs = mode, [layer.forward(mode) for layer in self.layers]
             dy = Tensor(self.device, self.data["dy"])
@@ -193,8 +206,11 @@ class OneDNN:
         return run
 
     def results(self, mode: str = STEP) -> dict[str, np.ndarray]:
-        self.job(mode)()
-        y = self.layers[-1].tensors["dst_layer"].values
+        job = self.job(mode)
+        assert job is not None
+        job()
+        last = self.layers[-1].tensors["dst_layer"]
+        y = last.values if last.dtype == "float32" else from_bfloat16(last.values)
         return {"y": y} | ({"dx": self.layers[0].dx.values} if mode == STEP else {})
 
     def matrices(self) -> dict[str, np.ndarray]:

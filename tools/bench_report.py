@@ -15,12 +15,16 @@ LEAST_WIDTH = 100  # of a table, so that names of shapes are not cut
 TEXT = """\
 # miopy and its peers on the CPU
 
-Written by `python tools/bench.py --output`: medians in milliseconds, float32, all sides with as
+Written by `python tools/bench.py --output`: medians in milliseconds, {dtype}, all sides with as
 many threads and in turn, their results compared before. The ratio is miopy's time to the best
 peer's (bold): below 1 miopy is faster. oneDNN, torch.compile and ONNX Runtime have their weights
 packed beforehand; miopy packs in every call, as MIOpen's API has it. A share of the limit is the
 time that the machine needs at least, for the products at its peak or to read the recurrent weights
 at every step, of miopy's. On a matrix unit a product of floats counts as six of bfloat16.
+"""
+OF_BFLOAT16 = """\
+miopy runs through its core, as MIOpen's functions refuse the type; oneDNN only forward, as its
+gradients of weights are float32.
 """
 
 
@@ -44,6 +48,8 @@ def title(record: Record) -> str:
     machine = dict(record.machine)
     threads = machine.pop("threads")
     start = f"{machine.pop('cpu')}, {threads} threads, {machine.pop('date')}"
+    if dtype := machine.pop("dtype", ""):
+        start += f", {dtype}"
     return ", ".join([start, *(f"{name} {version}" for name, version in machine.items())])
 
 
@@ -73,8 +79,10 @@ def print_table(record: Record) -> None:
 
 def write_markdown(record: Record, path: Path) -> None:
     names = headings(record)
+    dtype = record.machine.get("dtype", "float32")
     lines = [
-        TEXT,
+        TEXT.format(dtype=dtype),
+        *([OF_BFLOAT16] if dtype == "bfloat16" else []),
         f"{title(record)}.",
         "",
         *(f"- {line}" for line in summary(record)),

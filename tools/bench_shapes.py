@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 INFERENCE, FORWARD, STEP = MODES = ("inference", "training forward", "training step")
+NBYTES = {"float32": 4, "bfloat16": 2}  # of a number of each type
 GATES = {"lstm": 4, "gru": 3, "tanh": 1, "relu": 1}
 
 
@@ -18,6 +19,7 @@ class Shape:
     num_layers: int = 1
     num_directions: int = 1
     inference_only: bool = False
+    dtype: str = "float32"
 
     @property
     def features(self) -> int:
@@ -55,8 +57,8 @@ class Shape:
 
     @property
     def recurrent_nbytes(self) -> int:
-        """Bytes of the recurrent float32 weights of a layer in one direction."""
-        return 4 * GATES[self.cell] * self.hidden_size**2
+        """Bytes of the recurrent weights of a layer in one direction."""
+        return NBYTES[self.dtype] * GATES[self.cell] * self.hidden_size**2
 
     def recurrences(self, mode: str) -> int:
         """How often those weights are read: at every step of every layer and direction."""

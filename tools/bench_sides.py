@@ -14,21 +14,24 @@ OURS = "miopy"
 
 
 class Side(NamedTuple):
-    """title is what tables say, and package the distribution that has to be installed."""
+    """title is what tables say, package the distribution that has to be installed, and dtypes what
+    it computes in."""
 
     title: str
     package: str
     module: str
     name: str
     is_default: bool = True
+    dtypes: tuple[str, ...] = ("float32",)
 
 
+BOTH = ("float32", "bfloat16")
 SIDES = {
-    OURS: Side("miopy", "miopy", "bench_jobs", "Miopy"),
-    "torch": Side("torch", "torch", "bench_torch", "Torch"),
-    "compiled": Side("torch.compile", "torch", "bench_torch", "CompiledTorch"),
+    OURS: Side("miopy", "miopy", "bench_jobs", "Miopy", dtypes=BOTH),
+    "torch": Side("torch", "torch", "bench_torch", "Torch", dtypes=BOTH),
+    "compiled": Side("torch.compile", "torch", "bench_torch", "CompiledTorch", dtypes=BOTH),
     "unrolled": Side("torch.compile unrolled", "torch", "bench_torch", "UnrolledTorch", False),
-    "onednn": Side("oneDNN", "onednn-cpu-gomp", "bench_onednn", "OneDNN"),
+    "onednn": Side("oneDNN", "onednn-cpu-gomp", "bench_onednn", "OneDNN", dtypes=BOTH),
     "onnxruntime": Side("ONNX Runtime", "onnxruntime", "bench_onnx", "OnnxRuntime"),
 }
 NEED_CXX = ("compiled", "unrolled")
@@ -43,9 +46,10 @@ def missing(name: str) -> str:
     return compiler if name in NEED_CXX and not shutil.which(compiler) else ""
 
 
-def defaults() -> list[str]:
+def defaults(dtype: str = "float32") -> list[str]:
     """Those that are timed where nobody asks for others."""
-    return [name for name, side in SIDES.items() if side.is_default and not missing(name)]
+    names = (name for name, side in SIDES.items() if side.is_default and dtype in side.dtypes)
+    return [name for name in names if not missing(name)]
 
 
 def packages(names: list[str]) -> list[str]:
@@ -60,4 +64,6 @@ def make(name: str, network: Network, data: dict[str, np.ndarray]) -> Any:
     the gradients of all matrices by torch's names.
     """
     side = SIDES[name]
+    if name == OURS and network.shape.dtype == "bfloat16":  # which MIOpen's functions refuse
+        return import_module("bench_core").OnHost(network, data)
     return getattr(import_module(side.module), side.name)(network, data)

@@ -22,7 +22,7 @@ class Torch:
         network: Network,
         data: dict[str, np.ndarray],
         device: str = "cpu",
-        dtype: str = "float32",
+        dtype: str = "",
     ) -> None:
         shape = network.shape
         options = {"num_layers": shape.num_layers, "bidirectional": shape.num_directions == 2}
@@ -30,7 +30,7 @@ class Torch:
             options["nonlinearity"] = shape.cell
         kind = KINDS.get(shape.cell, torch.nn.RNN)
         self.shape = shape
-        place = {"device": device, "dtype": getattr(torch, dtype)}
+        place = {"device": device, "dtype": getattr(torch, dtype or shape.dtype)}
         with torch.device(device):
             self.net = kind(shape.features, shape.hidden_size, dtype=place["dtype"], **options)
         arrays = network.arrays(data["w"], "torch")

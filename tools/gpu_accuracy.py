@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from bench_core import Core, from_bfloat16, to_bfloat16
 from bench_jobs import Miopy, Network
 from bench_shapes import Shape
-from gpu_jobs import Core, from_bfloat16, to_bfloat16
 from gpu_places import place, sharing
 
 from miopy.core.algorithm import CLUSTER, GRID, PERSISTENT, STEPWISE, VARIABLE

@@ -16,9 +16,9 @@ from typing import Any
 import gpu_cudnn
 import gpu_shapes
 import numpy as np
+from bench_core import Core, from_bfloat16
 from bench_jobs import Miopy, Network, disagreement
 from bench_shapes import MODES, Shape
-from gpu_jobs import Core, from_bfloat16
 from gpu_judge import ratio
 from gpu_places import Job, Place, medians, place
 from gpu_shapes import TINY

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from bench_core import from_bfloat16, to_bfloat16
 from bench_jobs import Miopy
 from bench_shapes import GATES, MODES, STEP
-from gpu_jobs import from_bfloat16, to_bfloat16
 
 sys.path.append(str(Path(__file__).resolve().parent.parent / "tests"))
 

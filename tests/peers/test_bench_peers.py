@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import bench_sides
 import numpy as np
 import pytest
-from bench_jobs import Miopy, Network
-from bench_rows import AGREE, difference, time_shape
+from bench_jobs import Network
+from bench_rows import agreement, difference, time_shape
 from bench_shapes import FORWARD, INFERENCE, MODES, STEP, Shape
 
 from miopy import miopen as mi
@@ -36,16 +38,25 @@ def check(side: str, shape: Shape, modes: tuple[str, ...]) -> None:
     """The side has exactly these passes, and agrees in them."""
     network = Network(shape, mi.miopenCreate())
     data = network.draw()
-    ours, theirs = Miopy(network, data), bench_sides.make(side, network, data)
+    ours, theirs = (bench_sides.make(name, network, data) for name in (bench_sides.OURS, side))
     assert tuple(mode for mode in MODES if theirs.job(mode)) == modes
     for mode in modes:
-        assert difference(network, ours, theirs, mode) < AGREE
+        assert difference(network, ours, theirs, mode) < agreement(shape, mode)
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.name)
 @pytest.mark.parametrize("side", [name for name in PEERS if name != "compiled"])
 def test_a_peer_does_the_same_work(side, shape):
     check(side, shape, PASSES[side])
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.name)
+@pytest.mark.parametrize(
+    "side", [name for name in bench_sides.defaults("bfloat16")[1:] if name != "compiled"]
+)
+def test_a_peer_does_the_same_work_in_bfloat16(side, shape):
+    modes = (INFERENCE, FORWARD) if side == "onednn" else MODES
+    check(side, dataclasses.replace(shape, dtype="bfloat16"), modes)
 
 
 @pytest.mark.skipif("compiled" not in PEERS, reason="torch or a C++ compiler is missing")

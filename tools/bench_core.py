@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from bench_jobs import Miopy, Network
+from bench_shapes import STEP
 
 from miopy.core import sequence as sequences
 from miopy.core.backward_data import backward_data
@@ -89,3 +90,11 @@ class Core(Miopy):
             dw=InBuffer(MIOPEN, self._address("dw")),
             **self._at("hx", "workspace", "reserve"),
         )
+
+
+class OnHost(Core):
+    """A side of the benchmark on the CPU."""
+
+    def results(self, mode: str = STEP) -> dict[str, np.ndarray]:
+        """As of `Miopy`, as float32."""
+        return {name: from_bfloat16(bits) for name, bits in super().results(mode).items()}
