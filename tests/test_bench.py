@@ -76,6 +76,14 @@ def test_rows_are_selected_by_shape_and_pass():
     assert selected == [(name, INFERENCE) for name in names]
 
 
+def test_a_table_names_who_is_wrong():
+    record = canned()
+    record.rows[LSTM.name, STEP]["wrong"] = {"onnxruntime": 0.5}
+    row = record.rows[LSTM.name, STEP]
+    assert "wrong" in bench_report.cells(record, row, "{}")
+    assert "wrong" not in bench_report.cells(record, record.rows[LSTM.name, FORWARD], "{}")
+
+
 def test_another_type_keeps_to_itself():
     parser, options = bench.parse(["--dtype", "bfloat16", "--only", LSTM.name])
     assert "onnxruntime" not in options.sides

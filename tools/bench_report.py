@@ -24,7 +24,8 @@ at every step, of miopy's. On a matrix unit a product of floats counts as six of
 """
 OF_BFLOAT16 = """\
 miopy runs through its core, as MIOpen's functions refuse the type; oneDNN only forward, as its
-gradients of weights are float32.
+gradients of weights are float32. All are compared with miopy in float32: whose results are further
+away than rounding explains is wrong, and not timed.
 """
 
 
@@ -37,7 +38,8 @@ def cells(record: Record, row: Row, bold: str) -> list[str]:
     """The entries of a row; `bold` is a template for the best peer's."""
     best, figures = best_peer(row), []
     for side in record.sides():
-        text = f"{row['ms'][side]:.3g}" if side in row["ms"] else "-"
+        text = "wrong" if side in row.get("wrong", {}) else "-"
+        text = f"{row['ms'][side]:.3g}" if side in row["ms"] else text
         figures.append(bold.format(text) if side == best else text)
     found, share = ratio(row), record.of_limit(row)
     figures += ["-" if found is None else f"{found:.2f}", "-" if share is None else f"{share:.0%}"]

@@ -82,6 +82,21 @@ def test_a_side_that_does_other_work_is_not_timed(monkeypatch, mode):
         list(time_shape(SHAPES[0], [mode], ["miopy", "torch"], 0.01))
 
 
+def test_a_peer_that_is_wrong_in_bfloat16_is_left_out_and_named(monkeypatch):
+    from bench_torch import Torch
+
+    monkeypatch.setattr(Torch, "results", lambda self, mode: {"y": as_wrong(self.inference())})
+    shape = dataclasses.replace(SHAPES[0], dtype="bfloat16")
+    rows = dict(time_shape(shape, [INFERENCE], ["miopy", "torch"], 0.01))
+    assert set(rows[INFERENCE]["ms"]) == {"miopy"}
+    assert rows[INFERENCE]["wrong"]["torch"] > 0.04
+    assert rows[INFERENCE]["difference"]["miopy"] < 0.02
+
+
+def as_wrong(y):
+    return 1.05 * y.float().numpy()
+
+
 def test_a_row_has_the_figures_of_every_side_that_has_the_pass():
     sides = [bench_sides.OURS, *PEERS]
     rows = dict(time_shape(SHAPES[0], MODES, sides, 0.01))
