@@ -25,7 +25,7 @@ from miopy.backends.stepped import STORAGE
 TYPES = [dtype for dtype in BOUNDS if dtype != "float64"]
 # Large and square enough for the unit, whatever the type. It has strips of 32 in blocks of 24 by k,
 # 64 by rows, 8 by columns; threads share rows, but columns in the second and third.
-SHAPES = [(211, 203, 24), (97, 163, 81), (99, 290, 1100), (2077, 61, 33)]
+SHAPES = [(211, 203, 24), (97, 163, 81), (99, 290, 1120), (2077, 61, 33)]
 
 
 def place(array: np.ndarray, dtype: str, layout: str) -> np.ndarray:
