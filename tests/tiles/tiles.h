@@ -141,6 +141,22 @@ TILE_FUNCTION __m512 add_pairs(__m512 sums, __m512i a, __m512i b)
 
 #define _mm512_dpbf16_ps(sums, a, b) add_pairs(sums, (__m512i)(a), (__m512i)(b))
 
+/* The nearest bfloat16, which are zero where floats or they are denormal. */
+TILE_FUNCTION __m256i nearest_bfloat16(__m512 x)
+{
+    const __m512i bits = _mm512_castps_si512(x), ones = _mm512_set1_epi32(1);
+    const __m512i last = _mm512_and_si512(_mm512_srli_epi32(bits, 16), ones);
+    const __m512i half = _mm512_add_epi32(last, _mm512_set1_epi32(0x7fff));
+    __m512i found = _mm512_srli_epi32(_mm512_add_epi32(bits, half), 16);
+    const __m512i sign = _mm512_and_si512(_mm512_srli_epi32(bits, 16), _mm512_set1_epi32(0x8000));
+    const __mmask16 is_nan = _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q);
+    const __mmask16 is_tiny = _mm512_testn_epi32_mask(bits, _mm512_set1_epi32(0x7f800000));
+    found = _mm512_mask_or_epi32(found, is_nan, _mm512_srli_epi32(bits, 16), _mm512_set1_epi32(64));
+    return _mm512_cvtepi32_epi16(_mm512_mask_mov_epi32(found, is_tiny, sign));
+}
+
+#define _mm512_cvtneps_pbh nearest_bfloat16
+
 #undef _tile_loadconfig
 #undef _tile_release
 #undef _tile_zero

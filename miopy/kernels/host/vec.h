@@ -240,7 +240,8 @@ INLINE vec read_half(const uint16_t *p, int64_t n, int storage)
 
 INLINE void write_half(uint16_t *p, vec v, int64_t n, int storage)
 {
-    _mm256_mask_storeu_epi16(p, first_lanes(n), (__m256i)bf16_of_vec(v));
+    const __m256i nearest = (__m256i)_mm512_cvtneps_pbh((__m512)v); /* without denormals */
+    _mm256_mask_storeu_epi16(p, first_lanes(n), nearest);
 }
 #else
 /* Conversions are long and wanted everywhere: one copy, or builds take minutes. */
