@@ -172,5 +172,5 @@ def scaling(record: Record) -> Figure:
 
 def heading(figure: Figure, record: Record, start: str = "") -> None:
     about = record.machine
-    text = f"{start}{about['cpu']}, {about['threads']} threads, {about['date']}"
+    text = f"{start}{about['cpu']}, {about['threads']} threads, {about['date']}, {record.dtype}"
     figure.suptitle(text, fontsize="medium", x=0.99, ha="right")

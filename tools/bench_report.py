@@ -81,10 +81,9 @@ def print_table(record: Record) -> None:
 
 def write_markdown(record: Record, path: Path) -> None:
     names = headings(record)
-    dtype = record.machine.get("dtype", "float32")
     lines = [
-        TEXT.format(dtype=dtype),
-        *([OF_BFLOAT16] if dtype == "bfloat16" else []),
+        TEXT.format(dtype=record.dtype),
+        *([OF_BFLOAT16] if record.dtype == "bfloat16" else []),
         f"{title(record)}.",
         "",
         *(f"- {line}" for line in summary(record)),
