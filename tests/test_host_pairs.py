@@ -17,7 +17,15 @@ from test_host_paths import PATHS
 from miopy.backends import host
 from miopy.core.config import RNNConfig
 
-pytestmark = pytest.mark.usefixtures("host_device")
+# Of the builds that convert, which are the same text, the simplest.
+BUILDS = [build for build in host.builds() if build not in ("avx512", "avx2")]
+
+
+@pytest.fixture(autouse=True, params=BUILDS)
+def build(request, monkeypatch):
+    monkeypatch.setenv("MIOPY_BACKEND", "host")
+    monkeypatch.setenv("MIOPY_ISA", request.param)
+
 
 LARGEST = 256  # up to which bfloat16 has every whole number
 

@@ -116,10 +116,10 @@ def parse(argv: list[str] | None) -> tuple[argparse.ArgumentParser, argparse.Nam
     if options.budget is None:
         options.budget = 0.5 if options.suite == "quick" else 2.0
     for side in options.sides or []:
-        if lacking := bench_sides.missing(side):
-            parser.error(f"--sides {side}: {lacking} is not installed")
         if options.dtype not in SIDES[side].dtypes:
             parser.error(f"--sides {side}: it has no {options.dtype}")
+        if lacking := bench_sides.missing(side):
+            parser.error(f"--sides {side}: {lacking} is not installed")
     options.sides = options.sides or bench_sides.defaults(options.dtype)
     if not options.budget > 0:
         parser.error(f"--budget must be above 0, got {options.budget:g}")

@@ -3,11 +3,5 @@
 #if defined(HAS_MATRIX_UNIT)
 #include "target_amx.h"
 #define NAME amx_float
-#define REAL_IS_DOUBLE 0
-#define VL 16
-#define MR1 8
-#define MR2 8
-#define MR3 8
-#define MR4 6
-#include "build.inc"
+#include "avx512_float.inc"
 #endif

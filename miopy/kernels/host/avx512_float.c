@@ -1,12 +1,5 @@
-/* 32 registers: 24 sums, 4 vectors of weights, a broadcast. */
 #if defined(__x86_64__)
 #include "target_avx512.h"
 #define NAME avx512_float
-#define REAL_IS_DOUBLE 0
-#define VL 16
-#define MR1 8
-#define MR2 8
-#define MR3 8
-#define MR4 6
-#include "build.inc"
+#include "avx512_float.inc"
 #endif
