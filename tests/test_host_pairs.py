@@ -64,7 +64,7 @@ def whole_numbers(case, seed: int = 0) -> Data:
     )
 
 
-# Rows of a tile: every remainder by 16 and 32, on all paths; sizes that fill no tile, or all.
+# Rows below, at and beyond 16 and 32, which tiles have, on all paths; sizes that fill none, or all.
 SHAPES = [
     ((3,), 1, 1),
     ((40,), 33, 130),
