@@ -118,8 +118,8 @@ def parse(argv: list[str] | None) -> tuple[argparse.ArgumentParser, argparse.Nam
     for side in options.sides or []:
         if options.dtype not in SIDES[side].dtypes:
             parser.error(f"--sides {side}: it has no {options.dtype}")
-        if lacking := bench_sides.missing(side):
-            parser.error(f"--sides {side}: {lacking} is not installed")
+        if lacking := bench_sides.missing(side, options.dtype):
+            parser.error(f"--sides {side}: {lacking}")
     options.sides = options.sides or bench_sides.defaults(options.dtype)
     if not options.budget > 0:
         parser.error(f"--budget must be above 0, got {options.budget:g}")

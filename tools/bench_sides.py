@@ -8,6 +8,7 @@ from importlib import import_module, metadata
 from typing import Any, NamedTuple
 
 import numpy as np
+import onednn_library
 from bench_jobs import Network
 
 OURS = "miopy"
@@ -38,18 +39,22 @@ NEED_CXX = ("compiled", "unrolled")
 TITLES = {name: side.title for name, side in SIDES.items()}
 
 
-def missing(name: str) -> str:
-    """What a side needs and has not, or nothing."""
+def missing(name: str, dtype: str = "float32") -> str:
+    """What keeps a side from running in a type on this machine, or nothing."""
     package, compiler = SIDES[name].package, os.environ.get("CXX", "g++")
     if name != OURS and not any(each.name == package for each in metadata.distributions()):
-        return package
-    return compiler if name in NEED_CXX and not shutil.which(compiler) else ""
+        return f"{package} is not installed"
+    if name in NEED_CXX and not shutil.which(compiler):
+        return f"{compiler} is not installed"
+    if name == "onednn" and dtype == "bfloat16" and not onednn_library.has_bfloat16():
+        return "it has no bfloat16 on this CPU"
+    return ""
 
 
 def defaults(dtype: str = "float32") -> list[str]:
     """Those that are timed where nobody asks for others."""
     names = (name for name, side in SIDES.items() if side.is_default and dtype in side.dtypes)
-    return [name for name in names if not missing(name)]
+    return [name for name in names if not missing(name, dtype)]
 
 
 def packages(names: list[str]) -> list[str]:

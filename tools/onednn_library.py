@@ -140,6 +140,11 @@ def cpu_has(feature: str) -> bool:
     return feature in Path("/proc/cpuinfo").read_text().split()
 
 
+def has_bfloat16() -> bool:
+    """Whether its RNN primitives take bfloat16: on CPUs with AVX-512 alone."""
+    return cpu_has("avx512bw")
+
+
 @lru_cache
 def path() -> str:
     """The shared library of the installed package."""

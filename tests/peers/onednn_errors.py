@@ -25,9 +25,8 @@ whose sizes and options differ. A dash stands for what oneDNN has not or compute
 {{cpu}}, {onednn_library.PACKAGE} {{version}}. Written by `make test-peers`.
 """
 
-# oneDNN has bfloat16 on CPUs with AVX-512 alone.
 NEEDS_BFLOAT16 = pytest.mark.skipif(
-    not onednn_library.cpu_has("avx512bw"), reason="oneDNN has no bfloat16 on this CPU"
+    not onednn_library.has_bfloat16(), reason="oneDNN has no bfloat16 on this CPU"
 )
 NOTHING = -1.0
 Row = tuple[str, str, str]  # dtype, cell, direction
