@@ -28,6 +28,8 @@ help:
 demo: $(VENV)/with-demo
 	$(RUN) -m miopy demo $(ARGS)
 
+# Every CPU has a process of its own: threads of NumPy would only be in each other's way.
+test: export OPENBLAS_NUM_THREADS = 1
 test: $(VENV)/with-test
 	$(RUN) -m pytest -n auto --dist worksteal $(ARGS)
 
