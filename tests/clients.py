@@ -40,7 +40,8 @@ def run(*command: str | Path, cwd: Path, **environment: str) -> subprocess.Compl
 def run_well(*command: str | Path, cwd: Path, **environment: str) -> str:
     """Standard output of a command that must succeed and print nothing to standard error."""
     done = run(*command, cwd=cwd, **environment)
-    assert (done.returncode, done.stderr) == (0, ""), f"{done.stdout}\n{done.stderr}"
+    said = f"{command[0]} ended with {done.returncode}:\n{done.stdout}\n{done.stderr}"
+    assert (done.returncode, done.stderr) == (0, ""), said
     return done.stdout
 
 
