@@ -35,7 +35,7 @@ class Variant:
 
 PORTABLE = "portable"
 _REPORTING = ("-g1", "-fno-omit-frame-pointer")
-# Optimising all the checks takes three times as long as running a test without does.
+# Optimised, all the checks would take three times as long to compile.
 _ADDRESS = ("-O0", *_REPORTING, "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 VARIANTS = {
     "": Variant(("-O2",), ()),
