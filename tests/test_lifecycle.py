@@ -32,6 +32,10 @@ def test_eight_threads_may_make_the_first_call(tmp_path: Path) -> None:
     run_well(compile_client("first_call.c", tmp_path), cwd=tmp_path)
 
 
+def test_python_may_start_while_another_thread_looks_for_it(tmp_path: Path) -> None:
+    run_well(compile_client("late_thread.c", tmp_path), cwd=tmp_path)
+
+
 def test_children_call_while_threads_of_the_parent_are_busy(tmp_path: Path) -> None:
     run_well(compile_client("forks.c", tmp_path), cwd=tmp_path)
 

@@ -44,15 +44,19 @@ static const struct miopy_table *start_locked(void)
 /* Who holds the interpreter's lock must not wait for ours: its owner needs both to go on. */
 static const struct miopy_table *start_without_python_lock(void)
 {
-    int (*holds)(void) = miopy_python_function("PyGILState_Check");
-    void *(*release)(void) = miopy_python_function("PyEval_SaveThread");
-    void (*take)(void *) = miopy_python_function("PyEval_RestoreThread");
-    void *thread = miopy_python_runs() && holds() ? release() : NULL;
+    void *thread = NULL;
+    if (miopy_python_runs()) { /* before that, another thread may be loading it */
+        int (*holds)(void) = miopy_python_function("PyGILState_Check");
+        void *(*release)(void) = miopy_python_function("PyEval_SaveThread");
+        thread = holds() ? release() : NULL;
+    }
     pthread_mutex_lock(&lock);
     const struct miopy_table *table = start_locked();
     pthread_mutex_unlock(&lock);
-    if (thread)
+    if (thread) {
+        void (*take)(void *) = miopy_python_function("PyEval_RestoreThread");
         take(thread);
+    }
     return table;
 }
 
