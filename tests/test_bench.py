@@ -179,6 +179,24 @@ def test_a_limit_is_that_of_products_or_of_reading_weights():
     assert bench_limits.least_ms(LIMITS, reading, INFERENCE) == pytest.approx(nbytes / 100e6)
 
 
+def test_bfloat16_is_measured_on_what_multiplies_it(tmp_path, monkeypatch):
+    library = bench_limits.build(str(tmp_path))
+    found = {}
+    for its_build in ("avx2", "avx512_bf16", "amx"):
+        monkeypatch.setattr(bench_limits, "build_of_host", lambda its_build=its_build: its_build)
+        for dtype in ("float32", "bfloat16"):
+            units = bench_limits.units(library, dtype)
+            found[its_build, dtype] = [(run.__name__, scale) for run, scale in units]
+    vectors, pairs = ("multiply_add", 1), ("multiply_add_pairs", 1)
+    assert found["avx2", "float32"] == found["avx2", "bfloat16"] == [vectors]
+    assert found["avx512_bf16", "float32"] == [vectors]
+    assert found["avx512_bf16", "bfloat16"] == [vectors, pairs]
+    assert found["amx", "float32"] == [vectors, ("multiply_add_pieces", 1)]
+    assert found["amx", "bfloat16"] == [vectors, pairs, ("multiply_add_pieces", 6)]
+    assert library.multiply_add(1000) > 0
+    assert library.multiply_add_pairs(1000) in (0, 2 * library.multiply_add(1000))
+
+
 def test_the_higher_of_two_measurements_is_kept():
     other = {"gflops": 210.0, "bandwidth": [[1 << 20, 150.0], [1 << 24, 120.0]]}
     assert bench_limits.best(LIMITS, {}) == bench_limits.best({}, LIMITS) == LIMITS

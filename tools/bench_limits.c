@@ -2,7 +2,7 @@
  * matrix unit, and reads of memory. */
 
 #include <stddef.h>
-#if defined(__AMX_BF16__)
+#if defined(__AMX_BF16__) || defined(__AVX512BF16__)
 #include <immintrin.h>
 #include <stdint.h>
 #endif
@@ -40,6 +40,23 @@ double multiply_add(long rounds)
             sums[i] = sums[i] * factor + factor;
     sink = total(sums);
     return 2.0 * LANES * CHAINS * (double)rounds;
+}
+
+/* The same of bfloat16, whose products vectors sum in pairs; 0 if they do not. */
+double multiply_add_pairs(long rounds)
+{
+#if defined(__AVX512BF16__)
+    const __m512bh pairs = (__m512bh)_mm512_set1_epi32(0x3f7f3f7f);
+    vector sums[CHAINS] = {{0}};
+    for (long round = 0; round < rounds; round++)
+        for (int i = 0; i < CHAINS; i++)
+            sums[i] = (vector)_mm512_dpbf16_ps((__m512)sums[i], pairs, pairs);
+    sink = total(sums);
+    return 4.0 * LANES * CHAINS * (double)rounds;
+#else
+    (void)rounds;
+    return 0;
+#endif
 }
 
 /* The same on a matrix unit, six products of bfloat16 being one of floats; 0 if there is none. The

@@ -10,7 +10,7 @@ import tempfile
 import threading
 import time
 from bisect import bisect_left
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -37,7 +37,8 @@ def build(folder: str) -> ctypes.CDLL:
     command = [*shlex.split(os.environ.get("CC", "cc")), "-O3", "-march=native", "-shared", "-fPIC"]
     subprocess.run([*command, str(SOURCE), "-o", str(output)], check=True)
     library = ctypes.CDLL(str(output))
-    for products in (library.multiply_add, library.multiply_add_pieces):
+    names = "multiply_add", "multiply_add_pairs", "multiply_add_pieces"
+    for products in (getattr(library, name) for name in names):
         products.restype, products.argtypes = ctypes.c_double, [ctypes.c_long]
     library.read_memory.restype = ctypes.c_double
     library.read_memory.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_long]
@@ -65,28 +66,32 @@ def rate(pool: ThreadPoolExecutor, count: int, work: Callable[[int, int], float]
     return max(done / seconds for done, seconds in found)
 
 
-def uses_tiles() -> bool:
-    """Whether miopy's products run on a matrix unit; asking for it is what allows its use."""
-    return build_of_host() == "amx"
+def units(library: ctypes.CDLL, dtype: str) -> Iterator[tuple[Callable[[int], float], int]]:
+    """What miopy's products of a type can run on here, and how many of the type's are one of those
+    that it counts."""
+    yield library.multiply_add, 1
+    its_build = build_of_host()  # asking is what allows the use of a matrix unit
+    if its_build in ("amx", "avx512_bf16") and dtype == "bfloat16":
+        yield library.multiply_add_pairs, 1
+    if its_build == "amx":
+        yield library.multiply_add_pieces, PIECES if dtype == "bfloat16" else 1
 
 
 def measure(dtype: str = "float32") -> dict[str, Any]:
-    """GFLOP/s of all threads, and GB/s of each working set, which every thread has a share of. Six
-    products of a matrix unit are one of floats; without such a unit, bfloat16 counts as float."""
+    """GFLOP/s of all threads in a type, and GB/s of each working set, which every thread has a
+    share of. Six products of a matrix unit are one of floats."""
     count = threads()
     values = np.ones(WORKING_SETS[-1] // 4 + 16, np.float32)  # untouched zeros share one page
     start = values.ctypes.data + -values.ctypes.data % 64
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(count) as pool:
         library = build(folder)
-        units = [library.multiply_add]
-        if uses_tiles() and library.multiply_add_pieces(1):
-            units.append(library.multiply_add_pieces)
-        rates = [
-            rate(pool, count, lambda _, repeats, run=run: run(100_000 * repeats)) for run in units
-        ]
-        if dtype == "bfloat16":
-            rates[1:] = [PIECES * rate for rate in rates[1:]]
-        peak = max(rates)
+
+        def best_of(run: Callable[[int], float]) -> float:
+            return rate(pool, count, lambda _, repeats: run(100_000 * repeats))
+
+        # A compiler may not know what the machine has.
+        known = [(run, scale) for run, scale in units(library, dtype) if run(1)]
+        peak = max(scale * best_of(run) for run, scale in known)
         bandwidth = []
         for nbytes in WORKING_SETS:
             share = nbytes // count // 64 * 64
