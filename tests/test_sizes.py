@@ -1,5 +1,6 @@
 """What the size queries answer: MIOpen's values to the byte, whatever the shape."""
 
+import ctypes
 import itertools
 import time
 
@@ -207,6 +208,15 @@ def test_environment_chooses_the_reduction(monkeypatch, variable, value, reducti
     rnn = Rnn(LSTM, 1, 2, 3, data_type=HALF)
     assert rnn.workspace([515, 515]) == 6 * 1030 * 3 * 2 + reduction
     assert rnn.temp(515, 2)[0] == 6 * 1030 * 3 * 2 + reduction
+
+
+def test_environment_may_be_set_from_c(monkeypatch):
+    variable, setenv = "MIOPEN_RNNWRW_REDUCTION", ctypes.CDLL(None).setenv
+    monkeypatch.setenv(variable, "2")  # which puts back what there was
+    rnn = Rnn(TANH, 1, 2, 3)
+    by_rows = rnn.workspace([2])
+    assert setenv(variable.encode(), b"0", 1) == 0
+    assert by_rows - rnn.workspace([2]) == 2 * 4
 
 
 # Where miopy needs more than MIOpen's formula and so reports more: nowhere.

@@ -7,22 +7,23 @@ batch * steps. Sources: rnn.cpp and rnn_util.cpp of MIOpen 3.3.
 
 from __future__ import annotations
 
-import os
+import ctypes
 
 from ...core.config import RNNConfig
 
 # Gate-sized buffers per cell that MIOpen books: pre-activations, cell states, products kept apart.
 BUFFERS = {"relu": 1, "tanh": 1, "lstm": 6, "gru": 4}
 
-# Read by every call.
-METHOD, DYNAMIC = "MIOPEN_RNNWRW_REDUCTION", "MIOPEN_DEBUG_DYNAMIC_REDUCTION"
+# Of the process, as MIOpen reads it in every call: what a client in C sets, os.environ never sees.
+_getenv = ctypes.CDLL(None).getenv
+_getenv.argtypes, _getenv.restype = [ctypes.c_char_p], ctypes.c_char_p
 
-_DISABLED = {"0", "no", "off", "false", "disable", "disabled"}
+_DISABLED = {b"0", b"no", b"off", b"false", b"disable", b"disabled"}
 
 
-def settings() -> tuple[str, str]:
-    """What the environment says now."""
-    return os.environ.get(METHOD, "1"), os.environ.get(DYNAMIC, "1")
+def settings() -> tuple[bytes | None, bytes | None]:
+    """What the environment says now: the method, and whether the generic kernels are on."""
+    return _getenv(b"MIOPEN_RNNWRW_REDUCTION"), _getenv(b"MIOPEN_DEBUG_DYNAMIC_REDUCTION")
 
 
 def reduction(config: RNNConfig, rows: int) -> int:
@@ -35,11 +36,11 @@ def reduction(config: RNNConfig, rows: int) -> int:
     if rows <= 1 or width == 0:
         return 0
     method, generic = settings()
-    if method == "0":
+    if method == b"0":
         return 0
-    if method in ("2", "3"):
+    if method in (b"2", b"3"):
         return rows * config.itemsize
-    dynamic = generic.lower() not in _DISABLED
+    dynamic = (generic or b"1").lower() not in _DISABLED
     fixed = (4096 if dynamic else 0) + (4 if config.dtype == "float16" else 0)
     if rows <= 1024:
         partial = 0
