@@ -15,14 +15,15 @@ from ...core.config import RNNConfig
 BUFFERS = {"relu": 1, "tanh": 1, "lstm": 6, "gru": 4}
 
 # Of the process, as MIOpen reads it in every call: what a client in C sets, os.environ never sees.
-_getenv = ctypes.CDLL(None).getenv
+# Python's lock is kept meanwhile: another of its threads may set one.
+_getenv = ctypes.PyDLL(None).getenv
 _getenv.argtypes, _getenv.restype = [ctypes.c_char_p], ctypes.c_char_p
 
 _DISABLED = {b"0", b"no", b"off", b"false", b"disable", b"disabled"}
 
 
 def settings() -> tuple[bytes | None, bytes | None]:
-    """What the environment says now: the method, and whether the generic kernels are on."""
+    """What the environment says now of the method and of the generic kernels, if anything."""
     return _getenv(b"MIOPEN_RNNWRW_REDUCTION"), _getenv(b"MIOPEN_DEBUG_DYNAMIC_REDUCTION")
 
 
