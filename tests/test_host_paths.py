@@ -50,6 +50,14 @@ def test_steps_of_few_sequences_read_large_weights_in_place(mode, hidden_size, l
     check(Case(mode, lengths, input_size=30, hidden_size=hidden_size))
 
 
+@pytest.mark.parametrize("lengths", [(9,) * 10 + (4,) * 3, (30, 30)])
+@pytest.mark.parametrize(("mode", "hidden_size"), [("tanh", 1237), ("lstm", 620), ("gru", 715)])
+def test_workers_take_tiles_of_slower_ones(mode, hidden_size, lengths, monkeypatch):
+    """As most of three do that share two processors."""
+    monkeypatch.setenv("MIOPY_NUM_THREADS", "3")
+    check(Case(mode, lengths, input_size=30, hidden_size=hidden_size, num_directions=2))
+
+
 @pytest.mark.parametrize("mode", ["tanh", "lstm", "gru"])
 def test_odd_inputs_and_weights_reach_their_units_alone(mode):
     """Infinities, NaN and large numbers, which a matrix unit leaves to vectors."""
