@@ -125,10 +125,11 @@ def test_products_with_chosen_rows(host_device, dtype, has_other, is_transposed)
         start = real(c)
 
 
-@pytest.mark.parametrize(
-    "shape",
-    [(129, 65, 800), (17, 800, 129), (1, 8000, 65), (8000, 1, 65), (4, 7, 20000), (16, 7, 9000)],
-)
+THIN = [(17, 800, 129), (1, 8000, 65), (8000, 1, 65), (4, 7, 20000), (16, 7, 9000)]
+HELPED = [(1601, 300, 1100), (2700, 2600, 40)]  # so many rows that workers take those of others
+
+
+@pytest.mark.parametrize("shape", [(129, 65, 800), *THIN, *HELPED])
 @pytest.mark.parametrize("layout", ["NN", "NT", "TN", "TT"])
 @pytest.mark.parametrize("dtype", BOUNDS)
 def test_threads_do_not_change_a_bit(dtype, layout, shape, monkeypatch):
@@ -143,6 +144,7 @@ def test_threads_do_not_change_a_bit(dtype, layout, shape, monkeypatch):
         device.contract(dtype, matrix(rows), (M, K), [], [sums.ctypes.data])
         results.add(c.tobytes() + sums.tobytes())
     assert len(results) == 1
+    assert_close(c, real(a), real(b))
 
 
 @pytest.mark.parametrize("dtype", BOUNDS)

@@ -212,6 +212,8 @@ void pool_run(pool *p, int alone, void (*job)(void *, worker), void *arg)
     wait_for_word(p, &p->running, 0, 0);
 }
 
+void yield_processor(void) { sched_yield(); }
+
 void meet(worker w)
 {
     pool *p = w.pool;

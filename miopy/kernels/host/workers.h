@@ -20,4 +20,7 @@ void pool_run(pool *p, int alone, void (*job)(void *arg, worker w), void *arg);
 /* Waits until every worker of the job is here. */
 void meet(worker w);
 
+/* For loops that wait for another worker, which may want this very processor. */
+void yield_processor(void);
+
 #endif
