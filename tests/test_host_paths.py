@@ -51,7 +51,10 @@ def test_steps_of_few_sequences_read_large_weights_in_place(mode, hidden_size, l
 
 
 @pytest.mark.parametrize("lengths", [(9,) * 10 + (4,) * 3, (30, 30)])
-@pytest.mark.parametrize(("mode", "hidden_size"), [("tanh", 1237), ("lstm", 620), ("gru", 715)])
+@pytest.mark.parametrize(
+    ("mode", "hidden_size"),
+    [("tanh", 1237), ("tanh", 640), ("lstm", 620), ("lstm", 300), ("gru", 715), ("gru", 350)],
+)
 def test_workers_take_tiles_of_slower_ones(mode, hidden_size, lengths, monkeypatch):
     """As most of three do that share two processors."""
     monkeypatch.setenv("MIOPY_NUM_THREADS", "3")
