@@ -23,13 +23,16 @@ class Sizes:
     widths: tuple[int, ...]
 
 
-# On a matrix unit products run together if a has no fewer columns than any other: then with what
-# fits a block of 8 strips, with more, with more than 64 strips of a, over several blocks of k.
+# Products run together if a has no fewer columns than any other. On a matrix unit then with what
+# fits a block of 8 strips, with more, with more than 64 strips of a, over several blocks of k; else
+# where one block has all columns, whose last block of k workers share if a has many columns.
 SIZES = {
     "together, one block": Sizes(100, 300, (61, 130)),
     "together, blocks of columns": Sizes(90, 460, (450, 131)),
     "together, blocks of rows": Sizes(33, 2077, (61, 300)),
     "together, blocks of k": Sizes(2000, 101, (100, 97)),
+    "together, last block shared": Sizes(900, 1101, (40, 70)),
+    "apart, too wide for a block": Sizes(40, 2700, (2600, 61)),
     "apart, one is wider": Sizes(300, 100, (290, 60)),
     "apart, small": Sizes(5, 17, (3, 4)),
     "one": Sizes(800, 129, (65,)),
