@@ -13,13 +13,20 @@ INLINE real lstm_passes(real c, const real *scalars)
     return pick((c >= scalars[0]) & (c <= scalars[1]), zero + 1, zero);
 }
 
+/* What h' reads of c'. The host runs this for several rows after the rest, so that their chains of
+ * operations run beside each other. */
+INLINE real lstm_read(real c, const real *scalars)
+{
+    return hyperbolic_tangent(lstm_clip(c, scalars));
+}
+
 INLINE void lstm_forward(const real *scalars, const real *pre, const real *prev, real *next,
                          real *saved)
 {
     real i = sigmoid(pre[0]), f = sigmoid(pre[1]);
     real g = hyperbolic_tangent(pre[2]), o = sigmoid(pre[3]);
     next[1] = f * lstm_clip(prev[1], scalars) + i * g;
-    next[0] = o * hyperbolic_tangent(lstm_clip(next[1], scalars));
+    next[0] = o * lstm_read(next[1], scalars);
     saved[0] = i;
     saved[1] = f;
     saved[2] = g;
@@ -30,7 +37,7 @@ INLINE void lstm_backward(const real *scalars, const real *saved, const real *pr
                           const real *next, const real *dnext, real *dpre, real *dprev)
 {
     real i = saved[0], f = saved[1], g = saved[2], o = saved[3];
-    real tanh_c = hyperbolic_tangent(lstm_clip(next[1], scalars));
+    real tanh_c = lstm_read(next[1], scalars);
     real dclip = dnext[0] * o * (1 - tanh_c * tanh_c);
     real dc = dnext[1] + dclip * lstm_passes(next[1], scalars);
     dpre[0] = dc * g * i * (1 - i);
