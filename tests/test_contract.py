@@ -25,7 +25,7 @@ class Sizes:
 
 # Products run together if a has no fewer columns than any other. On a matrix unit then with what
 # fits a block of 8 strips, with more, with more than 64 strips of a, over several blocks of k; else
-# where one block has all columns, whose last block of k workers share if a has many columns.
+# where one block has all columns. Workers share its last block of k if a has many columns.
 SIZES = {
     "together, one block": Sizes(100, 300, (61, 130)),
     "together, blocks of columns": Sizes(90, 460, (450, 131)),
@@ -34,9 +34,12 @@ SIZES = {
     "together, last block shared": Sizes(900, 1101, (40, 70)),
     "apart, too wide for a block": Sizes(40, 2700, (2600, 61)),
     "apart, one is wider": Sizes(300, 100, (290, 60)),
+    "apart, the first is wider": Sizes(300, 100, (290, 60, 61, 62)),
+    "apart, more than run together": Sizes(120, 300, (30, 31, 32, 33, 34, 35)),
     "apart, small": Sizes(5, 17, (3, 4)),
     "one": Sizes(800, 129, (65,)),
     "three": Sizes(250, 129, (65, 80, 129)),
+    "three together, one transposed": Sizes(250, 129, (65, 80, 90, 129)),
     "sums alone": Sizes(801, 131, ()),
 }
 
