@@ -26,6 +26,7 @@ PATHS = {
     "ahead, unsorted": Case(
         lengths=(2, 30, 0, 31, 7), input_size=90, hidden_size=260, layout=BATCH_PADDED
     ),
+    "ahead, in chunks": Case(lengths=(70,) * 5 + (41,) * 4, input_size=5700, hidden_size=37),
     "ahead, in strips": Case(lengths=(9,) * 6 + (4,) * 5, input_size=2300, hidden_size=300),
     "ahead, in strips, unsorted": Case(
         lengths=(2, 30, 0, 31, 7), input_size=1500, hidden_size=465, layout=BATCH_PADDED
@@ -47,6 +48,12 @@ def test_pass(path, mode):
 @pytest.mark.parametrize("lengths", [(70,), (32, 19, 17), (13, 13, 9, 9, 9, 9, 9, 3)])
 @pytest.mark.parametrize(("mode", "hidden_size"), [("tanh", 1237), ("lstm", 620), ("gru", 715)])
 def test_steps_of_few_sequences_read_large_weights_in_place(mode, hidden_size, lengths):
+    check(Case(mode, lengths, input_size=30, hidden_size=hidden_size))
+
+
+@pytest.mark.parametrize("lengths", [(3,) * 9 + (2,) * 8 + (1,), (2,) * 140])
+@pytest.mark.parametrize(("mode", "hidden_size"), [("tanh", 1571), ("lstm", 1571), ("gru", 2091)])
+def test_rows_pass_deep_panels_part_by_part(mode, hidden_size, lengths):
     check(Case(mode, lengths, input_size=30, hidden_size=hidden_size))
 
 
