@@ -77,7 +77,7 @@ def test_small_products_of_every_layout(host_device, dtype, layout):
 
 
 @pytest.mark.parametrize("dtype", BOUNDS)
-@pytest.mark.parametrize("shape", [(17, 65, 129), (131, 97, 801), (2070, 2061, 3)])
+@pytest.mark.parametrize("shape", [(17, 65, 129), (131, 97, 801), (66, 1107, 701), (2070, 2061, 3)])
 def test_products_of_strided_matrices(host_device, dtype, shape):
     """a transposed, b transposed, and all of them parts of wider ones."""
     M, N, K = shape
