@@ -27,6 +27,9 @@ PATHS = {
         lengths=(2, 30, 0, 31, 7), input_size=90, hidden_size=260, layout=BATCH_PADDED
     ),
     "ahead, in chunks": Case(lengths=(70,) * 5 + (41,) * 4, input_size=5700, hidden_size=37),
+    "ahead, in packed chunks": Case(
+        lengths=(260,) * 5 + (151,) * 4, input_size=40, hidden_size=250
+    ),
     "ahead, in strips": Case(lengths=(9,) * 6 + (4,) * 5, input_size=2300, hidden_size=300),
     "ahead, in strips, unsorted": Case(
         lengths=(2, 30, 0, 31, 7), input_size=1500, hidden_size=465, layout=BATCH_PADDED
