@@ -27,9 +27,6 @@ PATHS = {
         lengths=(2, 30, 0, 31, 7), input_size=90, hidden_size=260, layout=BATCH_PADDED
     ),
     "ahead, in chunks": Case(lengths=(70,) * 5 + (41,) * 4, input_size=5700, hidden_size=37),
-    "ahead, in packed chunks": Case(
-        lengths=(260,) * 5 + (151,) * 4, input_size=40, hidden_size=250
-    ),
     "ahead, in strips": Case(lengths=(9,) * 6 + (4,) * 5, input_size=2300, hidden_size=300),
     "ahead, in strips, unsorted": Case(
         lengths=(2, 30, 0, 31, 7), input_size=1500, hidden_size=465, layout=BATCH_PADDED
@@ -52,6 +49,12 @@ def test_pass(path, mode):
 @pytest.mark.parametrize(("mode", "hidden_size"), [("tanh", 1237), ("lstm", 620), ("gru", 715)])
 def test_steps_of_few_sequences_read_large_weights_in_place(mode, hidden_size, lengths):
     check(Case(mode, lengths, input_size=30, hidden_size=hidden_size))
+
+
+@pytest.mark.parametrize("mode", ["lstm", "gru"])
+def test_chunks_of_inputs_are_packed_for_many_units(mode):
+    lengths = (260,) * 5 + (151,) * 4
+    check(Case(mode, lengths, input_size=40, hidden_size=250, num_directions=2))
 
 
 @pytest.mark.parametrize("lengths", [(6,) * 9 + (4,) * 8 + (1,), (2,) * 140])
