@@ -8,8 +8,10 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import bench
+import bench_apart
 import bench_limits
 import bench_plots
 import bench_record
@@ -126,6 +128,24 @@ def test_a_record_is_made_in_parts(tmp_path):
     again = json.loads(Path(f"{output}.json").read_text())["rows"]
     assert again == json.loads(first)["rows"]
     assert "lstm H32 B8 T200" in Path(f"{output}.md").read_text()
+
+
+def test_a_process_that_breaks_down_ends_the_program():
+    rows = bench_apart.time_apart(TINY, [INFERENCE], ["nobody"], 0.01)
+    with pytest.raises(SystemExit, match="lstm H8 B1 T1: its process ended with 1"):
+        next(rows)
+
+
+def test_sides_that_disagree_end_the_program(monkeypatch):
+    def time_shape(*given):
+        yield given
+        raise SystemExit("oneDNN's results differ")
+
+    sent = []
+    monkeypatch.setattr(bench_apart, "time_shape", time_shape)
+    monkeypatch.setattr(bench_apart, "share_threads", lambda: None)
+    bench_apart._send_rows(SimpleNamespace(send=sent.append), TINY, [INFERENCE])
+    assert sent == [(TINY, [INFERENCE]), "oneDNN's results differ"]
 
 
 def test_a_record_of_another_machine_is_not_continued(capsys, tmp_path):

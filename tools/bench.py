@@ -11,9 +11,9 @@
     python tools/bench.py --abi                  what calls from C cost beside the work
     python tools/bench.py --gemm                 the matrix product, against NumPy's OpenBLAS
 
-All sides of a row run in one process, in turn, with the same number of threads (MIOPY_NUM_THREADS,
-else all cores); nobody's turn begins before the threads of the others sleep. The figures are
-medians. A row is timed only if the results of all sides agree.
+All sides of a shape run in one process, which is new, in turn, with the same number of threads
+(MIOPY_NUM_THREADS, else all cores); nobody's turn begins before the threads of the others sleep.
+The figures are medians. A row is timed only if the results of all sides agree.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ import bench_alone
 import bench_limits
 import bench_report
 import bench_sides
+from bench_apart import time_apart
 from bench_machine import machine, share_threads
 from bench_record import Record
-from bench_rows import time_shape
 from bench_shapes import (
     FORWARD,
     INFERENCE,
@@ -63,7 +63,7 @@ def run(record: Record, work: list[Work], options: argparse.Namespace) -> None:
                 break
             progress.update(bar, description=shape.name, refresh=True)
             modes = [mode for each, mode in work if each == shape]
-            for mode, found in time_shape(shape, modes, options.sides, options.budget):
+            for mode, found in time_apart(shape, modes, options.sides, options.budget):
                 record.add(shape, mode, found)
                 progress.update(bar, advance=1, refresh=True)
                 if options.output:

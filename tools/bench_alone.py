@@ -7,11 +7,8 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
 
-from bench_machine import share_threads
-from bench_rows import time_shape
+from bench_apart import time_apart
 from bench_shapes import Shape
 from bench_sides import TITLES
 from rich.console import Console
@@ -19,15 +16,9 @@ from rich.table import Table
 
 
 def medians(shape: Shape, mode: str, sides: Sequence[str], budget: float) -> dict[str, float]:
-    """Milliseconds by side; run in a process of its own."""
-    share_threads()
-    ((_, found),) = time_shape(shape, [mode], sides, budget)
+    """Milliseconds by side, of a process of their own."""
+    ((_, found),) = time_apart(shape, [mode], sides, budget)
     return found["ms"]
-
-
-def apart(shape: Shape, mode: str, sides: Sequence[str], budget: float) -> dict[str, float]:
-    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
-        return pool.submit(medians, shape, mode, sides, budget).result()
 
 
 def main(work: Sequence[tuple[Shape, str]], sides: Sequence[str], budget: float) -> int:
@@ -36,9 +27,9 @@ def main(work: Sequence[tuple[Shape, str]], sides: Sequence[str], budget: float)
     for heading in ("in turn", "alone", "in turn / alone"):
         table.add_column(heading, justify="right")
     for shape, mode in work:
-        together = apart(shape, mode, sides, budget)
+        together = medians(shape, mode, sides, budget)
         for side, ms in together.items():
-            alone = apart(shape, mode, [side], budget / len(together))[side]
+            alone = medians(shape, mode, [side], budget / len(together))[side]
             ratios.append(ms / alone)
             figures = f"{ms:.3g}", f"{alone:.3g}", f"{ratios[-1]:.2f}"
             table.add_row(shape.name, mode, TITLES[side], *figures)
