@@ -1,7 +1,7 @@
 """Time miopy against torch, oneDNN and ONNX Runtime on the CPU, shape by shape.
 
-    python tools/bench.py                        all rows and the scaling plots, in some 10 minutes
-    python tools/bench.py --quick                a minute's worth
+    python tools/bench.py                        all rows and the scaling plots, in some 15 minutes
+    python tools/bench.py --quick                a minute and a half's worth
     python tools/bench.py --output PATH          also write PATH.json, PATH.md and plots
     python tools/bench.py --output PATH --append --seconds 60
                                                  go on with a record for a minute
