@@ -33,6 +33,7 @@ SIZES = {
     "together, blocks of k": Sizes(2000, 101, (100, 97)),
     "together, last block shared": Sizes(900, 1101, (40, 70)),
     "apart, too wide for a block": Sizes(40, 2700, (2600, 61)),
+    "apart, blocks of k and of columns": Sizes(1100, 70, (1600,)),
     "apart, one is wider": Sizes(300, 100, (290, 60)),
     "apart, the first is wider": Sizes(300, 100, (290, 60, 61, 62)),
     "apart, more than run together": Sizes(120, 300, (30, 31, 32, 33, 34, 35)),
