@@ -162,6 +162,36 @@ def test_a_list_of_descriptors_may_change():
         inference(run)
 
 
+@pytest.mark.parametrize("number", [1, 3, 5])
+def test_steps_may_share_a_descriptor_or_not(number):
+    """Whichever they do, what is remembered of one array does not stand for another."""
+    case = Case("lstm", (number, number))
+    run, longer = Run(case), Run(Case("lstm", (number + 1, number + 1)))
+    shared = run.x_desc[0]
+    for x_desc in (run.x_desc, [shared] * number, [shared] * number, run.x_desc):
+        run.x_desc = x_desc
+        assert_all_alike([run.forward_inference(), Run(case).forward_inference()])
+    longer.x_desc = [shared] * number
+    with pytest.raises(BadParam, match="xDesc"):
+        inference(longer)
+
+
+def test_versions_of_different_arrays_differ():
+    first, second = (tensor_descriptor("float32", [2, 3]) for _ in range(2))
+    arrays = [[first] * n for n in range(1, 5)] + [[first, second], [second, first], [second] * 2]
+    arrays += [[first, second, first], [first, first, second], (second,)]
+    assert len({repeated.versions(array) for array in arrays}) == len(arrays)
+
+
+@pytest.mark.parametrize("wrong", [np.zeros(2), np.zeros((2, 3)), None, 5, "text"])
+@pytest.mark.parametrize("place", [0, 1])
+def test_what_stands_among_descriptors_is_named(wrong, place):
+    run = ready(PACKED)
+    run.x_desc[place] = wrong
+    with pytest.raises(BadParam, match=rf"xDesc\[{place}\]"):
+        inference(run)
+
+
 def test_the_dropout_descriptor_of_an_rnn_is_read_again():
     run = Run(Case("lstm", (4, 2), num_layers=2, dropout=0.5))
     for _ in range(3):
@@ -201,6 +231,21 @@ def test_few_calls_are_remembered():
         with pytest.raises(BadParam):
             inference(run)
         assert 0 < len(run.handle.passes) <= repeated.MOST_PASSES
+
+
+def test_few_rows_are_remembered(monkeypatch):
+    """Of all calls together; what alone has more is never remembered, and runs all the same."""
+    monkeypatch.setattr(repeated, "MOST_ROWS", 10)
+    run = Run(Case("tanh", (3, 1)))
+
+    def remembered(lengths):
+        other = Run(Case("tanh", lengths))
+        other.handle, other.rnn = run.handle, run.rnn
+        for _ in range(2):
+            other.forward_inference()
+        return len(run.handle.passes)
+
+    assert [remembered(each) for each in ((3, 1), (4, 2), (1,), (7, 4))] == [1, 2, 1, 1]
 
 
 def test_a_destroyed_handle_lets_go_of_its_backend():

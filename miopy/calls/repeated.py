@@ -20,7 +20,7 @@ from .passes import Pass
 P = ParamSpec("P")
 
 MOST_PASSES = 256  # that a handle remembers
-MOST_ROWS = 4096  # of a pass that is: with more, its sequences take memory, and it takes long
+MOST_ROWS = 2**20  # of all of these: what is known of sequences takes memory for each
 
 _next_version = itertools.count().__next__
 _set = object.__setattr__
@@ -48,6 +48,7 @@ class Passes:
 
     def __init__(self) -> None:
         self._known: dict[Hashable, Pass] = {}
+        self._rows = 0
         self._met: set[int] = set()  # hashes of keys: descriptors may change with every call
         self.find = self._known.get
 
@@ -61,23 +62,28 @@ class Passes:
         if len(self._known) >= MOST_PASSES or len(self._met) > 2 * MOST_PASSES:
             self.forget()
         if hash(key) in self._met:
+            if self._rows + described.rows > MOST_ROWS:
+                self.forget()
             described.repeats = True
             self._known[key] = described
+            self._rows += described.rows
         self._met.add(hash(key))
 
     def forget(self) -> None:
         self._known.clear()
+        self._rows = 0
         self._met.clear()
 
 
 # What the decorator puts around a function, compiled for each; see `entry`. A key that cannot be
-# made is one of arguments that are refused, or arrays of an own kind.
+# made is one of arguments that are refused, or arrays of an own kind: also such that compare like
+# NumPy's.
 WRAPPER = """
 def {name}({parameters}):
     try:
         key = ({name!r}, {key})
         found = {handle}.passes.find(key)
-    except (AttributeError, TypeError):
+    except (AttributeError, TypeError, ValueError):
         key = found = None
     if found is None:
         found = _function({parameters})
@@ -89,9 +95,13 @@ def {name}({parameters}):
 
 
 def versions(descriptors: Any) -> tuple[int, ...]:
-    """Those of an array of descriptors, one per time step."""
+    """Those of an array of descriptors, one per time step; of one that all steps share its own and,
+    as no version is negative, minus their number."""
     if type(descriptors) not in (list, tuple):
         raise TypeError
+    count = len(descriptors)
+    if count > 1 and descriptors.count(descriptors[0]) == count:  # looked at as fast as memory
+        return descriptors[0].version, -count
     return tuple([descriptor.version for descriptor in descriptors])
 
 
