@@ -183,7 +183,12 @@ def test_versions_of_different_arrays_differ():
     assert len({repeated.versions(array) for array in arrays}) == len(arrays)
 
 
-@pytest.mark.parametrize("wrong", [np.zeros(2), np.zeros((2, 3)), None, 5, "text"])
+class Incomparable:
+    def __eq__(self, other):
+        raise RuntimeError
+
+
+@pytest.mark.parametrize("wrong", [np.zeros(2), np.zeros((2, 3)), None, 5, "text", Incomparable()])
 @pytest.mark.parametrize("place", [0, 1])
 def test_what_stands_among_descriptors_is_named(wrong, place):
     run = ready(PACKED)

@@ -76,14 +76,13 @@ class Passes:
 
 
 # What the decorator puts around a function, compiled for each; see `entry`. A key that cannot be
-# made is one of arguments that are refused, or arrays of an own kind: also such that compare like
-# NumPy's.
+# made is one of arguments that are refused, however they go about it, or arrays of an own kind.
 WRAPPER = """
 def {name}({parameters}):
     try:
         key = ({name!r}, {key})
         found = {handle}.passes.find(key)
-    except (AttributeError, TypeError, ValueError):
+    except Exception:
         key = found = None
     if found is None:
         found = _function({parameters})
