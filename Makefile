@@ -6,10 +6,11 @@ ARGS ?=
 
 RUN := $(VENV)/bin/python
 BUILD_INPUTS := pyproject.toml setup.py $(wildcard tools/build_*.py) \
-                miopy/libraries.py miopy/core/cells.py miopy/backends/cuda_source.py \
+                miopy/libraries.py miopy/core/cells.py miopy/core/reader.c \
+                miopy/backends/cuda_source.py \
                 $(shell find include miopy/capi -type f) \
                 $(shell find miopy/kernels -name '*.[ch]' -o -name '*.inc' ! -name cells.inc)
-C_FILES := $(shell find include miopy/capi miopy/kernels tests -name '*.[ch]' -o -name '*.cpp' \
+C_FILES := $(shell find include miopy/capi miopy/core miopy/kernels tests -name '*.[ch]' -o -name '*.cpp' \
                  -o -name '*.inc' ! -name cells.inc) $(wildcard miopy/kernels/*/*.cu tools/*.cu)
 
 .DELETE_ON_ERROR:
@@ -58,7 +59,7 @@ build: $(RUN)
 	$(RUN) -m build
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info miopy/_sdk miopy/_embed*.so
+	rm -rf $(VENV) build dist *.egg-info miopy/_sdk miopy/_embed*.so miopy/core/_reader*.so
 	rm -f miopy/backends/_host.c miopy/backends/_stepped.c miopy/backends/_*.so
 	rm -f miopy/kernels/host/cells.inc
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

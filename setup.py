@@ -33,6 +33,11 @@ EMBEDDING_LIBRARY = Extension(
         *("miopy/capi/start.h", "miopy/capi/state.inc", "miopy/capi/embed.inc"),
     ],
 )
+READER = Extension(
+    "miopy.core._reader",
+    ["miopy/core/reader.c"],
+    extra_compile_args=["-fvisibility=hidden", "-Wall"],
+)
 
 
 class BuildSdk(build_ext):
@@ -61,7 +66,7 @@ class BuildSdk(build_ext):
 setup(
     packages=[*find_packages(include=["miopy*"]), *CARRIED],
     package_dir=CARRIED,
-    ext_modules=[EMBEDDING_LIBRARY],
+    ext_modules=[EMBEDDING_LIBRARY, READER],
     cffi_modules=["tools/build_host.py:ffi", "tools/build_stepped.py:ffi"],
     cmdclass={"build_ext": BuildSdk},
 )

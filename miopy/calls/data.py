@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ..core.memory import Location, Span, check_alignment, check_disjoint, reader
+from ..core.memory import Location, Span, check_disjoint, reader
 from ..errors import BufferTooSmall
 from .arguments import check_integer
 
@@ -71,22 +71,15 @@ class DataArguments:
     def opaque(self, buffer: Buffer, *, writable: bool) -> None:
         """Add a buffer without element type; NULL is allowed if it may be empty."""
         name, _, nbytes = buffer
-        alignment = self.alignment
         read = reader(
             name,
             nbytes=nbytes,
             writable=writable,
             optional=nbytes == 0,
             location=self.location,
+            opaque_alignment=self.alignment,
         )
-
-        def read_aligned(value: Any) -> int:
-            address = read(value) or 0
-            if address % alignment:
-                check_alignment(name, address, alignment)
-            return address
-
-        self.arguments.append(DataArgument(name, nbytes, writable, read_aligned))
+        self.arguments.append(DataArgument(name, nbytes, writable, read))
 
     def check_overlap(
         self,

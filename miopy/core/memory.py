@@ -7,7 +7,6 @@ memory: a NumPy array, anything with the buffer protocol, `__array_interface__`,
 
 from __future__ import annotations
 
-import ctypes
 import math
 from collections.abc import Callable, Iterable, Sequence
 from operator import itemgetter
@@ -17,6 +16,7 @@ import numpy as np
 
 from ..errors import BadParam
 from . import dlpack
+from ._reader import Reader
 
 _KINDS = "must be an address or an object that exposes its memory (NumPy, DLPack, buffer)"
 HOST, CUDA = "host", "cuda"
@@ -33,9 +33,7 @@ _NATIVE = {
 _NAMES = {dtype: name for name, dtype in _NATIVE.items()}
 _ALIGNMENT = {name: dtype.itemsize for name, dtype in _NATIVE.items()} | {"bfloat16": 2}
 _LAST = 2**56 - 1  # no process has memory above, on any processor
-_first_byte: Callable[[Any], ctypes.c_char] = ctypes.c_char.from_buffer
-_address_of_object = ctypes.addressof
-ndarray = np.ndarray
+_NUMBERS = "bBhHiIlLqQefdg"  # the letters of integers and reals
 
 
 class _Memory(NamedTuple):
@@ -144,25 +142,13 @@ def reader(
     writable: bool = False,
     optional: bool = False,
     location: Location = HOST_LOCATION,
+    opaque_alignment: int = 0,
 ) -> Callable[[Any], int | None]:
-    """`address_of` for whatever values are passed as one argument."""
-    native, last = _NATIVE.get(dtype or ""), _LAST - nbytes
-    of_arrays = nbytes > 0 and location.memory == HOST
+    """`address_of` for whatever values are passed as one argument.
 
-    def read(value: Any) -> int | None:
-        if type(value) is int and 0 < value <= last:
-            return value
-        # The common case in one breath (carray: contiguous, aligned and writable); whatever is
-        # amiss is named below.
-        if (
-            type(value) is ndarray
-            and of_arrays
-            and value.nbytes >= nbytes
-            and (value.dtype is native if dtype else value.dtype.kind in "uif")
-            and value.flags.carray
-        ):
-            return _address_of_object(_first_byte(value))
-        return slowly(value)
+    opaque_alignment   of a buffer without element type: what its address, 0 for NULL, must be a
+                       multiple of
+    """
 
     def slowly(value: Any) -> int | None:
         if value is None and optional:
@@ -178,7 +164,29 @@ def reader(
             raise BadParam(argument, "must not be NULL")
         return memory.address or None
 
-    return read
+    def aligned(value: Any) -> int:
+        address = slowly(value) or 0
+        check_alignment(argument, address, opaque_alignment)
+        return address
+
+    return Reader(
+        aligned if opaque_alignment else slowly,
+        kind=np.ndarray,
+        formats=_letters(nbytes, dtype, location),
+        nbytes=nbytes,
+        last=_LAST - nbytes,
+        alignment=opaque_alignment or _ALIGNMENT.get(dtype or "raw", 1),
+        writable=writable,
+    )
+
+
+def _letters(nbytes: int, dtype: str | None, location: Location) -> str:
+    """The element types of arrays about which nothing else needs to be asked."""
+    if nbytes == 0 or location.memory != HOST:
+        return ""
+    if dtype is None:
+        return _NUMBERS
+    return _NATIVE[dtype].char if dtype in _NATIVE else ""
 
 
 def _checked_integer(argument: str, value: Any, nbytes: int) -> int | None:

@@ -1,0 +1,132 @@
+/* reader.c: addresses of data arguments, in the common cases; core/memory.py knows all of them. */
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+/* What one argument takes. */
+typedef struct {
+    PyObject_HEAD vectorcallfunc call;
+    PyTypeObject *kind;   /* of arrays that may be read here */
+    const char *formats;  /* of their elements, a letter each */
+    PyObject *kept;       /* what holds the letters */
+    PyObject *slowly;     /* called with whatever else there is */
+    long long last;       /* the largest integer that is an address */
+    Py_ssize_t nbytes;    /* that arrays hold at least */
+    Py_ssize_t alignment; /* of addresses */
+    int writable;         /* whether arrays have to be */
+} reader;
+
+static int is_address(const reader *r, long long address)
+{
+    return 0 < address && address <= r->last && address % r->alignment == 0;
+}
+
+/* The integer itself, or NULL without an error. */
+static PyObject *read_integer(const reader *r, PyObject *value)
+{
+    int overflows; /* then the address is -1 */
+    const long long address = PyLong_AsLongLongAndOverflow(value, &overflows);
+    return is_address(r, address) ? Py_NewRef(value) : NULL;
+}
+
+/* The address of an array, or NULL without an error. */
+static PyObject *read_array(const reader *r, PyObject *value)
+{
+    const int flags = PyBUF_C_CONTIGUOUS | PyBUF_FORMAT | (r->writable ? PyBUF_WRITABLE : 0);
+    Py_buffer view;
+    if (PyObject_GetBuffer(value, &view, flags)) {
+        PyErr_Clear();
+        return NULL;
+    }
+    const long long address = (long long)(intptr_t)view.buf;
+    const int is_letter = view.format && view.format[0] && !view.format[1];
+    const int fits = view.len >= r->nbytes && is_letter && strchr(r->formats, view.format[0]) &&
+                     is_address(r, address);
+    PyBuffer_Release(&view);
+    return fits ? PyLong_FromLongLong(address) : NULL;
+}
+
+static PyObject *read_value(PyObject *self, PyObject *const *arguments, size_t given,
+                            PyObject *names)
+{
+    const reader *r = (const reader *)self;
+    PyObject *found = NULL;
+    if (PyVectorcall_NARGS(given) != 1 || names) {
+        PyErr_SetString(PyExc_TypeError, "a reader takes one value");
+        return NULL;
+    }
+    if (PyLong_CheckExact(arguments[0]))
+        found = read_integer(r, arguments[0]);
+    else if (Py_TYPE(arguments[0]) == r->kind)
+        found = read_array(r, arguments[0]);
+    return found || PyErr_Occurred() ? found : PyObject_CallOneArg(r->slowly, arguments[0]);
+}
+
+static PyObject *reader_new(PyTypeObject *type, PyObject *arguments, PyObject *named)
+{
+    static char *names[] = {"slowly", "kind",      "formats",  "nbytes",
+                            "last",   "alignment", "writable", NULL};
+    reader *r = (reader *)type->tp_alloc(type, 0);
+    if (!r)
+        return NULL;
+    PyObject *slowly, *kind, *formats;
+    if (!PyArg_ParseTupleAndKeywords(arguments, named, "OO!UnLnp", names, &slowly, &PyType_Type,
+                                     &kind, &formats, &r->nbytes, &r->last, &r->alignment,
+                                     &r->writable) ||
+        !(r->formats = PyUnicode_AsUTF8(formats))) {
+        Py_DECREF(r);
+        return NULL;
+    }
+    r->call = read_value;
+    r->slowly = Py_NewRef(slowly);
+    r->kind = (PyTypeObject *)Py_NewRef(kind);
+    r->kept = Py_NewRef(formats);
+    return (PyObject *)r;
+}
+
+static int reader_traverse(PyObject *self, visitproc visit, void *arg)
+{
+    reader *r = (reader *)self;
+    Py_VISIT(r->slowly);
+    Py_VISIT(r->kind);
+    return 0;
+}
+
+static int reader_clear(PyObject *self)
+{
+    reader *r = (reader *)self;
+    Py_CLEAR(r->slowly);
+    Py_CLEAR(r->kind);
+    Py_CLEAR(r->kept);
+    return 0;
+}
+
+static void reader_dealloc(PyObject *self)
+{
+    PyObject_GC_UnTrack(self);
+    reader_clear(self);
+    Py_TYPE(self)->tp_free(self);
+}
+
+static PyTypeObject reader_type = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "miopy.core._reader.Reader",
+    .tp_doc = "The address of a value; what it does not know it leaves to `slowly`.",
+    .tp_basicsize = sizeof(reader),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL,
+    .tp_vectorcall_offset = offsetof(reader, call),
+    .tp_call = PyVectorcall_Call,
+    .tp_new = reader_new,
+    .tp_traverse = reader_traverse,
+    .tp_clear = reader_clear,
+    .tp_dealloc = reader_dealloc,
+};
+
+static int fill_module(PyObject *module) { return PyModule_AddType(module, &reader_type); }
+
+static PyModuleDef_Slot slots[] = {{Py_mod_exec, fill_module}, {0}};
+static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, .m_name = "_reader",
+                                        .m_slots = slots};
+
+PyMODINIT_FUNC PyInit__reader(void) { return PyModuleDef_Init(&definition); }

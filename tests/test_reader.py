@@ -1,0 +1,137 @@
+"""The compiled reader of data arguments: it says what core/memory.py would say, only sooner."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import weakref
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from miopy.core._reader import Reader
+
+from miopy.core import memory
+from miopy.errors import BadParam
+
+DTYPES = ("float32", "float16", "float64", "int8", "int32", "int64", "uint16", "bool", ">f4", "c8")
+
+
+@st.composite
+def arrays(draw: Any) -> np.ndarray:
+    """Any length, start, step, order, and either writable or not."""
+    dtype = np.dtype(draw(st.sampled_from(DTYPES)))
+    start, columns = draw(st.integers(0, 3)), draw(st.integers(0, 5))
+    block = np.zeros(1024, np.uint8)[start : start + columns * 4 * dtype.itemsize]
+    array = block.view(dtype).reshape(4, columns)[:: draw(st.sampled_from((1, 2, -1)))]
+    array = array.T if draw(st.booleans()) else array
+    array.flags.writeable = draw(st.booleans())
+    return array
+
+
+integers = st.one_of(
+    st.integers(-4, 2**57), st.integers(2**62, 2**70), st.integers(0, 9).map(np.int64)
+)
+values = st.one_of(arrays(), integers, st.sampled_from((None, True, "text", b"0" * 64, 1.5)))
+
+
+def outcome(value: Any, rules: dict[str, Any]) -> Any:
+    try:
+        return memory.reader("x", **rules)(value)
+    except BadParam as error:
+        return str(error)
+
+
+@given(
+    values,
+    st.integers(0, 200),
+    st.sampled_from((None, "float32", "float16", "float64", "int8", "int32", "int64", "bfloat16")),
+    st.booleans(),
+    st.booleans(),
+    st.sampled_from((0, 0, 4, 8)),
+)
+def test_it_agrees_with_the_long_way(value, nbytes, dtype, writable, optional, opaque_alignment):
+    rules = {"nbytes": nbytes, "dtype": dtype, "writable": writable, "optional": optional}
+    rules["opaque_alignment"] = opaque_alignment
+    soon = outcome(value, rules)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(memory, "Reader", lambda slowly, **_: slowly)
+        assert soon == outcome(value, rules)
+
+
+def read_soon(value: Any, **rules: Any) -> Any:
+    """What a reader answers that must not ask further."""
+
+    def slowly(value: Any) -> int:
+        raise AssertionError("asked further")
+
+    common = {"kind": np.ndarray, "formats": "f", "nbytes": 24, "last": 2**56, "alignment": 4}
+    return Reader(slowly, **common | {"writable": True} | rules)(value)
+
+
+def test_it_reads_what_calls_mostly_pass():
+    array = np.zeros(6, np.float32)
+    assert read_soon(array) == array.ctypes.data
+    assert read_soon(4096) == 4096
+    array.flags.writeable = False
+    assert read_soon(array, writable=False) == array.ctypes.data
+    assert read_soon(np.zeros(6, np.uint8), formats="bB", nbytes=6, alignment=1)
+
+
+class Subclass(np.ndarray):
+    pass
+
+
+NO_ADDRESSES = [0, -4, 2, 2**56 + 4, 2**80, -(2**80), True, None, np.int64(64)]
+OTHER_TYPES = [np.zeros(6, dtype) for dtype in (np.int32, ">f4", object, "M8[s]", "f4,f4")]
+OTHER_ORDERS = [np.zeros(12, np.float32)[::2], np.zeros((3, 2), np.float32).T]
+READ_ONLY = np.zeros(6, np.float32)
+READ_ONLY.flags.writeable = False
+OTHER_ARRAYS = [np.zeros(5, np.float32), np.zeros(6, np.float32).view(Subclass), READ_ONLY]
+MISALIGNED = np.zeros(25, np.uint8)[1:].view(np.float32)
+NO_ARRAYS = [b"0" * 24, memoryview(b"0" * 24), "text"]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [*NO_ADDRESSES, *OTHER_TYPES, *OTHER_ORDERS, *OTHER_ARRAYS, MISALIGNED, *NO_ARRAYS],
+)
+def test_it_leaves_everything_else_to_others(value):
+    with pytest.raises(AssertionError, match="asked further"):
+        read_soon(value)
+
+
+def test_errors_pass_and_so_do_wrong_calls():
+    reader = Reader(lambda value: 1 // value, np.ndarray, "f", 24, 2**56, 4, False)
+    with pytest.raises(ZeroDivisionError):
+        reader(0)
+    for arguments, named in (((), {}), ((1, 2), {}), ((), {"value": 4})):
+        with pytest.raises(TypeError, match="a reader takes one value"):
+            reader(*arguments, **named)
+    with pytest.raises(TypeError):
+        Reader(print, "no type", "f", 24, 2**56, 4, False)
+    with pytest.raises(TypeError):
+        Reader(print)
+
+
+def test_it_holds_nothing_that_it_read_and_goes_with_its_owner():
+    array, number = np.zeros(6, np.float32), 2**40
+    before = sys.getrefcount(array), sys.getrefcount(number)
+    for _ in range(100):
+        assert read_soon(array) == array.ctypes.data
+        assert read_soon(number) is number
+    assert (sys.getrefcount(array), sys.getrefcount(number)) == before
+    array.resize(4096, refcheck=True)  # refused while a buffer is exported
+
+    class Owner:
+        def __init__(self) -> None:
+            self.read = Reader(self.slowly, np.ndarray, "f", 24, 2**56, 4, False)
+
+        def slowly(self, value: Any) -> int:
+            return 0
+
+    owner = weakref.ref(Owner())
+    gc.collect()
+    assert owner() is None
