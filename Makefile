@@ -10,8 +10,8 @@ BUILD_INPUTS := pyproject.toml setup.py $(wildcard tools/build_*.py) \
                 miopy/backends/cuda_source.py \
                 $(shell find include miopy/capi -type f) \
                 $(shell find miopy/kernels -name '*.[ch]' -o -name '*.inc' ! -name cells.inc)
-C_FILES := $(shell find include miopy/capi miopy/core miopy/kernels tests -name '*.[ch]' -o -name '*.cpp' \
-                 -o -name '*.inc' ! -name cells.inc) $(wildcard miopy/kernels/*/*.cu tools/*.cu)
+C_FILES := $(shell find include miopy/capi miopy/core miopy/kernels tests -name '*.[ch]' \
+                 -o -name '*.cpp' -o -name '*.inc' ! -name cells.inc) $(wildcard miopy/kernels/*/*.cu tools/*.cu)
 
 .DELETE_ON_ERROR:
 .PHONY: help demo test lint format test-peers bench kernels build clean

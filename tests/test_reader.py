@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from miopy.core._reader import Reader
 
 from miopy.core import memory
+from miopy.core.memory import Reader
 from miopy.errors import BadParam
 
 DTYPES = ("float32", "float16", "float64", "int8", "int32", "int64", "uint16", "bool", ">f4", "c8")
@@ -114,6 +114,8 @@ def test_errors_pass_and_so_do_wrong_calls():
         Reader(print, "no type", "f", 24, 2**56, 4, False)
     with pytest.raises(TypeError):
         Reader(print)
+    with pytest.raises(ValueError, match="alignment must be positive"):
+        Reader(print, np.ndarray, "f", 24, 2**56, 0, False)
 
 
 def test_it_holds_nothing_that_it_read_and_goes_with_its_owner():

@@ -99,7 +99,7 @@ def versions(descriptors: Any) -> tuple[int, ...]:
     if type(descriptors) not in (list, tuple):
         raise TypeError
     count = len(descriptors)
-    if count > 1 and descriptors.count(descriptors[0]) == count:  # looked at as fast as memory
+    if count > 1 and descriptors.count(descriptors[0]) == count:  # no loop of Python
         return descriptors[0].version, -count
     return tuple([descriptor.version for descriptor in descriptors])
 

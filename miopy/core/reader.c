@@ -79,6 +79,11 @@ static PyObject *reader_new(PyTypeObject *type, PyObject *arguments, PyObject *n
         Py_DECREF(r);
         return NULL;
     }
+    if (r->alignment < 1) {
+        PyErr_SetString(PyExc_ValueError, "alignment must be positive");
+        Py_DECREF(r);
+        return NULL;
+    }
     r->call = read_value;
     r->slowly = Py_NewRef(slowly);
     r->kind = (PyTypeObject *)Py_NewRef(kind);
