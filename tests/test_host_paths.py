@@ -16,6 +16,7 @@ PATHS = {
     "in place, one sequence": Case(lengths=(9,), input_size=21, hidden_size=37),
     "in place, pairs": Case(lengths=(7, 6, 2), input_size=70, hidden_size=33),
     "in place, many": Case(lengths=(6, 6, 5, 4, 4, 2, 1), input_size=5, hidden_size=70),
+    "in place, many inputs": Case(lengths=(6, 6, 5, 4, 4, 2, 1), input_size=600, hidden_size=19),
     "in place, x as it is": Case(lengths=(5, 3), input_size=40, hidden_size=40, skip_input=True),
     "by sequence": Case(lengths=tuple(range(19, 1, -1)), input_size=24, hidden_size=40),
     "at once": Case(lengths=(6,) * 9 + (3,) * 4, input_size=130, hidden_size=250),
