@@ -8,8 +8,12 @@ import dataclasses
 import numpy as np
 import pytest
 from cases import BATCH_PADDED, Case, expected, run_oracle
+from core_run import CoreRun
 from harness import Run, check
 from oracle import GATES
+
+from miopy.backends import host
+from miopy.weights import RNNConfig
 
 # Sizes that fill no vector, ragged lengths, and every remainder of rows by the heights of tiles.
 PATHS = {
@@ -17,6 +21,10 @@ PATHS = {
     "in place, pairs": Case(lengths=(7, 6, 2), input_size=70, hidden_size=33),
     "in place, many": Case(lengths=(6, 6, 5, 4, 4, 2, 1), input_size=5, hidden_size=70),
     "in place, many inputs": Case(lengths=(6, 6, 5, 4, 4, 2, 1), input_size=600, hidden_size=19),
+    "in place, whole lines": Case(lengths=(9, 7), input_size=64, hidden_size=48),
+    "in place, whole lines of many": Case(
+        lengths=(6, 6, 5, 4, 4, 2, 1), input_size=528, hidden_size=32
+    ),
     "in place, x as it is": Case(lengths=(5, 3), input_size=40, hidden_size=40, skip_input=True),
     "by sequence": Case(lengths=tuple(range(19, 1, -1)), input_size=24, hidden_size=40),
     "at once": Case(lengths=(6,) * 9 + (3,) * 4, input_size=130, hidden_size=250),
@@ -47,9 +55,31 @@ def test_pass(path, mode):
 
 
 @pytest.mark.parametrize("lengths", [(70,), (32, 19, 17), (13, 13, 9, 9, 9, 9, 9, 3)])
-@pytest.mark.parametrize(("mode", "hidden_size"), [("tanh", 1237), ("lstm", 620), ("gru", 715)])
+@pytest.mark.parametrize(("mode", "hidden_size"), [("tanh", 1237), ("lstm", 640), ("gru", 715)])
 def test_steps_of_few_sequences_read_large_weights_in_place(mode, hidden_size, lengths):
     check(Case(mode, lengths, input_size=30, hidden_size=hidden_size))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(
+    ("hidden_size", "batch_sizes"),
+    [(48, (1,) * 9), (48, (3, 3, 2)), (48, (7, 7, 6, 5, 3)), (640, (1,) * 70)],
+)
+def test_where_in_a_line_weights_begin_changes_no_bit(hidden_size, batch_sizes, dtype):
+    config = RNNConfig("lstm", 528, hidden_size, dtype=dtype)
+    results = set()
+    for behind in range(0, 64, config.itemsize):
+
+        def behind_a_line(array, behind=behind):
+            memory = np.full(array.nbytes + 128, 0xFF, np.uint8)
+            start = -memory.ctypes.data % 64 + behind
+            placed = memory[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
+            placed[:] = array
+            return placed
+
+        run = CoreRun(host.create(), config, batch_sizes, place=behind_a_line)
+        results.add(run.results())
+    assert len(results) == 1
 
 
 @pytest.mark.parametrize("mode", ["lstm", "gru"])
