@@ -181,9 +181,19 @@ def test_a_table_shows_the_best_peer_and_the_share_of_the_limit(tmp_path, capsys
     assert "| lstm H512 B16 T25 | inference | 8 | **10** | 16 | 0.80 | 105% |" in rows
     assert "| lstm H512 B16 T25 | training forward | 9 | **6** | - | 1.50 | 93% |" in rows
     assert "| gru H1024 B2 T200 | inference | 32 | 40 | **32** | 1.00 | 79% |" in rows
-    assert SCALING[0].name not in rows
+    assert f"| {SCALING[0].name} | training step | 4 | **5** | - | 0.80 |" in rows
     bench_report.print_table(canned())
-    assert "lstm H512 B16 T25" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "lstm H512 B16 T25" in said
+    assert said.index("other sizes, training step") < said.index(SCALING[0].name)
+
+
+def test_sizes_of_one_network_are_no_part_of_means(capsys):
+    record = canned()
+    means = bench_record.summary(record)
+    record.rows = {key: row for key, row in record.rows.items() if row not in record.scaling_rows()}
+    assert not record.scaling_rows()
+    assert bench_record.summary(record) == means
 
 
 def test_a_limit_is_that_of_products_or_of_reading_weights():

@@ -9,6 +9,8 @@ from datetime import date
 from importlib import metadata
 from pathlib import Path
 
+from miopy.backends.host import build
+
 
 def threads() -> int:
     """MIOPY_NUM_THREADS, or as many as this process may run on."""
@@ -31,7 +33,8 @@ def cpu() -> str:
 
 
 def machine(packages: Iterable[str]) -> dict[str, object]:
-    """What figures were measured on, with the versions of packages."""
+    """What figures were measured on, with the kernels that miopy chose and versions of packages."""
     about = {"cpu": cpu(), "threads": threads(), "date": date.today().isoformat()}
+    about["MIOPY_ISA"] = build()
     versions = {package: metadata.version(package) for package in packages}
     return about | {"python": platform.python_version()} | versions

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import statistics
+from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -52,10 +53,18 @@ class Record:
         return ", ".join(f"{name} {old}, now {new}" for name, old, new in pairs if old != new)
 
     def table_rows(self) -> list[Row]:
-        """In the order of passes, without the call and what only scaling plots show."""
-        others = {TINY.name, *(shape.name for shape in SCALING)}
-        rows = [row for row in self.rows.values() if row["name"] not in others]
-        return sorted(rows, key=lambda row: MODES.index(row["mode"]))
+        """In the order of passes, without the call and one network's sizes."""
+        sizes = {shape.name for shape in SCALING}
+        return self._ordered(name for name, _ in self.rows if name not in {TINY.name, *sizes})
+
+    def scaling_rows(self) -> list[Row]:
+        """The same of sizes of one network, which means leave out."""
+        return self._ordered(shape.name for shape in SCALING)
+
+    def _ordered(self, names: Iterable[str]) -> list[Row]:
+        chosen = list(dict.fromkeys(names))
+        keys = [(name, mode) for mode in MODES for name in chosen]
+        return [self.rows[key] for key in keys if key in self.rows]
 
     def of_limit(self, row: Row) -> float | None:
         """The time that the machine needs at least, over ours."""

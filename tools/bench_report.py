@@ -11,6 +11,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+SIZES = "other sizes"
 LEAST_WIDTH = 100  # of a table, so that names of shapes are not cut
 TEXT = """\
 # miopy and its peers on the CPU
@@ -56,24 +57,29 @@ def title(record: Record) -> str:
 
 
 def print_table(record: Record) -> None:
-    """A section per pass."""
-    rows, names = record.table_rows(), headings(record)
+    """A section per pass, and behind them those of one network's sizes."""
+    names = headings(record)
+    groups = {"": record.table_rows(), SIZES + ", ": record.scaling_rows()}
+    sections = {
+        group + mode: [row for row in rows if row["mode"] == mode]
+        for group, rows in groups.items()
+        for mode in dict.fromkeys(row["mode"] for row in rows)
+    }
     table = Table(title=title(record), box=box.SIMPLE_HEAD, pad_edge=False)
     for name in names[:1] + names[2:]:
         is_figure = name != names[0]
         heading = name.replace(" ", "\n") if is_figure else name
         table.add_column(heading, justify="right" if is_figure else "left", no_wrap=True)
-    for mode in dict.fromkeys(row["mode"] for row in rows):
+    for section, rows in sections.items():
         table.add_section()
-        table.add_row(f"[italic]{mode}[/]")
+        table.add_row(f"[italic]{section}[/]")
         for row in rows:
-            if row["mode"] == mode:
-                name, _, *figures, found, share = cells(record, row, "[bold]{}[/]")
-                found = f"[bold red]{found}[/]" if (ratio(row) or 0) > 1 else found
-                table.add_row(name, *figures, found, share)
+            name, _, *figures, found, share = cells(record, row, "[bold]{}[/]")
+            found = f"[bold red]{found}[/]" if (ratio(row) or 0) > 1 else found
+            table.add_row(name, *figures, found, share)
     console = Console()
     console.width = max(console.width, LEAST_WIDTH)
-    if rows:
+    if sections:
         console.print(table)
     for line in summary(record):
         console.print(line, highlight=False)
@@ -89,8 +95,11 @@ def write_markdown(record: Record, path: Path) -> None:
         *(f"- {line}" for line in summary(record)),
         *limits_text(record),
     ]
-    lines += ["", markdown(names), "|---|---|" + "--:|" * (len(names) - 2)]
-    lines += [markdown(cells(record, row, "**{}**")) for row in record.table_rows()]
+    for title_of_rows, rows in ("", record.table_rows()), (SIZES, record.scaling_rows()):
+        if rows:
+            lines += ["", f"{title_of_rows}:".capitalize(), ""] if title_of_rows else [""]
+            lines += [markdown(names), "|---|---|" + "--:|" * (len(names) - 2)]
+            lines += [markdown(cells(record, row, "**{}**")) for row in rows]
     path.write_text("\n".join([*lines, ""]))
 
 
