@@ -188,7 +188,7 @@ def test_a_table_shows_the_best_peer_and_the_share_of_the_limit(tmp_path, capsys
     assert said.index("other sizes, training step") < said.index(SCALING[0].name)
 
 
-def test_sizes_of_one_network_are_no_part_of_means(capsys):
+def test_sizes_of_one_network_are_no_part_of_means():
     record = canned()
     means = bench_record.summary(record)
     record.rows = {key: row for key, row in record.rows.items() if row not in record.scaling_rows()}

@@ -21,7 +21,7 @@ PATHS = {
     "in place, pairs": Case(lengths=(7, 6, 2), input_size=70, hidden_size=33),
     "in place, many": Case(lengths=(6, 6, 5, 4, 4, 2, 1), input_size=5, hidden_size=70),
     "in place, many inputs": Case(lengths=(6, 6, 5, 4, 4, 2, 1), input_size=600, hidden_size=19),
-    "in place, whole lines": Case(lengths=(9, 7), input_size=64, hidden_size=48),
+    "in place, whole lines": Case(lengths=(9, 7), input_size=64, hidden_size=528),
     "in place, whole lines of many": Case(
         lengths=(6, 6, 5, 4, 4, 2, 1), input_size=528, hidden_size=32
     ),
@@ -63,7 +63,7 @@ def test_steps_of_few_sequences_read_large_weights_in_place(mode, hidden_size, l
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize(
     ("hidden_size", "batch_sizes"),
-    [(48, (1,) * 9), (48, (3, 3, 2)), (48, (7, 7, 6, 5, 3)), (640, (1,) * 70)],
+    [(528, (1,) * 9), (48, (3, 3, 2)), (48, (7, 7, 6, 5, 3)), (640, (1,) * 70)],
 )
 def test_where_in_a_line_weights_begin_changes_no_bit(hidden_size, batch_sizes, dtype):
     config = RNNConfig("lstm", 528, hidden_size, dtype=dtype)

@@ -95,9 +95,10 @@ def write_markdown(record: Record, path: Path) -> None:
         *(f"- {line}" for line in summary(record)),
         *limits_text(record),
     ]
-    for title_of_rows, rows in ("", record.table_rows()), (SIZES, record.scaling_rows()):
+    titles = [""], ["", f"{SIZES.capitalize()}:", ""]
+    for above, rows in zip(titles, (record.table_rows(), record.scaling_rows()), strict=True):
         if rows:
-            lines += ["", f"{title_of_rows}:".capitalize(), ""] if title_of_rows else [""]
+            lines += above
             lines += [markdown(names), "|---|---|" + "--:|" * (len(names) - 2)]
             lines += [markdown(cells(record, row, "**{}**")) for row in rows]
     path.write_text("\n".join([*lines, ""]))
