@@ -36,6 +36,7 @@ struct pool {
     void *arg;
     int size, build, started; /* workers wanted; threads alive */
     int idle;                 /* threads asleep until the next job */
+    int64_t third_level;      /* bytes of that cache, 0 if not known */
 #if defined(__linux__)
     cpu_set_t allowed; /* the processors its threads were told to use */
 #endif
@@ -166,13 +167,23 @@ static void start_threads(pool *p)
     }
 }
 
+static int64_t third_level_nbytes(void)
+{
+#if defined(_SC_LEVEL3_CACHE_SIZE)
+    const int64_t nbytes = sysconf(_SC_LEVEL3_CACHE_SIZE);
+    return nbytes > 0 ? nbytes : 0;
+#else
+    return 0;
+#endif
+}
+
 pool *pool_create(int threads, int build)
 {
     const size_t nbytes = sizeof(pool) + threads * sizeof(thread);
     pool *p = aligned_alloc(LINE, (nbytes + LINE - 1) / LINE * LINE);
     if (!p)
         return 0;
-    *p = (pool){.size = threads, .build = build};
+    *p = (pool){.size = threads, .build = build, .third_level = third_level_nbytes()};
     begin_process(p);
     return p;
 }
@@ -193,6 +204,7 @@ void pool_destroy(pool *p)
 
 int pool_threads(const pool *p) { return p->size; }
 int pool_build(const pool *p) { return p->build; }
+int64_t pool_third_level(const pool *p) { return p->third_level; }
 
 void pool_run(pool *p, int alone, void (*job)(void *, worker), void *arg)
 {

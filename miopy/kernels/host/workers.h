@@ -3,6 +3,7 @@
 #define MIOPY_WORKERS_H
 
 #include "pool.h"
+#include <stdint.h>
 
 /* Each worker of a job gets its rank in [0, threads). */
 typedef struct {
@@ -12,6 +13,9 @@ typedef struct {
 
 /* As given to pool_create. */
 int pool_build(const pool *p);
+
+/* Bytes of the third-level cache, or 0 if the system does not tell. */
+int64_t pool_third_level(const pool *p);
 
 /* Runs job(arg) on every worker; returns when all are done. `alone` leaves the threads asleep: the
  * caller is the only worker. */
