@@ -95,7 +95,7 @@ def test_rows_pass_deep_panels_part_by_part(mode, hidden_size, lengths, monkeypa
     check(Case(mode, lengths, input_size=30, hidden_size=hidden_size, num_directions=2))
 
 
-@pytest.mark.parametrize("lengths", [(9,) * 10 + (4,) * 3, (30, 30)])
+@pytest.mark.parametrize("lengths", [(9,) * 10 + (4,) * 3, (37, 37)])
 @pytest.mark.parametrize(
     ("mode", "hidden_size"),
     [("tanh", 1237), ("tanh", 640), ("lstm", 620), ("lstm", 300), ("gru", 715), ("gru", 350)],
