@@ -26,6 +26,22 @@ PATHS = {
         lengths=(6, 6, 5, 4, 4, 2, 1), input_size=528, hidden_size=32
     ),
     "in place, x as it is": Case(lengths=(5, 3), input_size=40, hidden_size=40, skip_input=True),
+    "once": Case(lengths=(1,) * 43, input_size=45, hidden_size=37),
+    "once, x as it is": Case(lengths=(1,) * 41, input_size=75, hidden_size=75, skip_input=True),
+    "once, in strips": Case(lengths=(1,) * 70, input_size=1500, hidden_size=300),
+    "once, of a few": Case(lengths=(1,) * 9 + (0,) * 2, input_size=130, hidden_size=70),
+    "few steps": Case(lengths=(4,) * 9 + (3,) * 5 + (1, 1), input_size=75, hidden_size=250),
+    "few steps, inputs packed": Case(lengths=(5,) * 8 + (2,) * 2, input_size=45, hidden_size=270),
+    "many sequences": Case(
+        lengths=(14,) * 7 + (9,) * 20 + (3,) * 5, input_size=130, hidden_size=250
+    ),
+    "many sequences, strips": Case(lengths=(10,) * 17 + (9,) * 15, input_size=290, hidden_size=250),
+    "many sequences, x as it is": Case(
+        lengths=(9,) * 34 + (1,) * 12, input_size=290, hidden_size=290, skip_input=True
+    ),
+    "many sequences, unsorted": Case(
+        lengths=(2, 5, 0, 7, 7, 3, 6, 1) * 4, input_size=90, hidden_size=260, layout=BATCH_PADDED
+    ),
     "by sequence": Case(lengths=tuple(range(19, 1, -1)), input_size=24, hidden_size=40),
     "at once": Case(lengths=(6,) * 9 + (3,) * 4, input_size=130, hidden_size=250),
     "ahead": Case(lengths=(33, 30, 12, 5, 1), input_size=130, hidden_size=250),
@@ -107,13 +123,14 @@ def test_workers_take_tiles_of_slower_ones(mode, hidden_size, lengths, monkeypat
 
 
 @pytest.mark.parametrize("mode", ["tanh", "lstm", "gru"])
-def test_odd_inputs_and_weights_reach_their_units_alone(mode):
+@pytest.mark.parametrize("path", ["ahead, in strips", "many sequences"])
+def test_odd_inputs_and_weights_reach_their_units_alone(path, mode):
     """Infinities, NaN and large numbers, which a matrix unit leaves to vectors."""
-    case = dataclasses.replace(PATHS["ahead, in strips"], mode=mode)
+    case = dataclasses.replace(PATHS[path], mode=mode)
     data = dataclasses.replace(
         expected(case).data, x=expected(case).data.x.copy(), w=expected(case).data.w.copy()
     )
-    data.x[0, 1, 5], data.x[1, 2, 7], data.x[4, 9, 2299] = np.inf, np.nan, -(2.0**40)
+    data.x[0, 1, 5], data.x[1, 2, 7], data.x[4, 9, -1] = np.inf, np.nan, -(2.0**40)
     data.w[70 * case.input_size + 1000] = 2.0**33  # of a unit's input weights
     y = Run(case, data).forward_inference()["y"]
     with np.errstate(all="ignore"):
