@@ -123,15 +123,17 @@ def test_workers_take_tiles_of_slower_ones(mode, hidden_size, lengths, monkeypat
 
 
 @pytest.mark.parametrize("mode", ["tanh", "lstm", "gru"])
-@pytest.mark.parametrize("path", ["ahead, in strips", "many sequences"])
+@pytest.mark.parametrize("path", ["ahead, in strips", "few steps", "many sequences"])
 def test_odd_inputs_and_weights_reach_their_units_alone(path, mode):
     """Infinities, NaN and large numbers, which a matrix unit leaves to vectors."""
     case = dataclasses.replace(PATHS[path], mode=mode)
     data = dataclasses.replace(
         expected(case).data, x=expected(case).data.x.copy(), w=expected(case).data.w.copy()
     )
-    data.x[0, 1, 5], data.x[1, 2, 7], data.x[4, 9, -1] = np.inf, np.nan, -(2.0**40)
+    data.x[0, 1, 5], data.x[1, 2, 7], data.x[3, 8, -1] = np.inf, np.nan, -(2.0**40)
     data.w[70 * case.input_size + 1000] = 2.0**33  # of a unit's input weights
+    inputs = len(GATES[mode]) * case.hidden_size * case.input_size
+    data.w[inputs + 71 * case.hidden_size + 9] = 2.0**100  # of another's recurrent ones
     y = Run(case, data).forward_inference()["y"]
     with np.errstate(all="ignore"):
         exact = run_oracle(case, data).y
