@@ -185,6 +185,26 @@ def test_destroyed_handles_leave_no_threads_and_no_memory():
     assert resident() - memory < 4 * 2**20
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="counts what /proc tells")
+def test_short_passes_start_threads_only_where_they_follow_each_other(monkeypatch):
+    monkeypatch.setenv("MIOPY_NUM_THREADS", "2")
+    run = Run(Case("lstm", (1,) * 4, 128, 128))
+    function, arguments = run.call("forward_inference")
+    threads = len(os.listdir("/proc/self/task"))
+
+    def started(pause: float) -> int:
+        for _ in range(50):
+            function(*arguments)
+            if pause:
+                time.sleep(pause)
+        return len(os.listdir("/proc/self/task")) - threads
+
+    alone = run.forward_inference()["y"].tobytes()
+    assert started(2e-3) == 0
+    assert started(0) == 1
+    assert run.forward_inference()["y"].tobytes() == alone
+
+
 def test_python_runs_while_a_layer_computes():
     run = CoreRun(host.create(), LONG, (16,) * 120)
     run.forward()

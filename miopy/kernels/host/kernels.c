@@ -81,16 +81,19 @@ static void run_plane_sums(void *arg, worker w)
     j->kernels->plane_sums(j->call, w);
 }
 
-/* Waking a thread takes as long as some 10^5 multiply-adds, meeting it as long as 10^4. */
-enum { WORTH_WAKING = 500000, WORTH_MEETING = 16000 };
+/* Multiply-adds that take as long as reading a number, and those of a gate's step that take as long
+ * as meeting other workers. */
+enum { READING = 4, WORTH_MEETING = 16000 };
 
-/* Whether a recurrence is too short to share, or its steps are and no worker has sequences of its
- * own. Results do not depend on it. */
-static int is_small(const pool *p, const rnn_layer *l)
+/* Multiply-adds of a recurrence; none where its steps are too short to be shared and no worker has
+ * sequences of its own. Results do not depend on it. */
+static int64_t work_of(const pool *p, const kernel_table *kernels, const rnn_layer *l)
 {
-    const int64_t products = l->hidden_size * (l->input_size + l->hidden_size) * l->rows;
+    const int64_t weights = l->hidden_size * (l->input_size + l->hidden_size);
     const int few = l->steps && l->batch_sizes[0] < 2 * pool_threads(p);
-    return products < WORTH_WAKING || (few && products / l->steps < WORTH_MEETING);
+    if (few && weights * l->rows / l->steps < WORTH_MEETING)
+        return 0;
+    return kernels->gates[l->cell] * weights * MOST(l->rows, READING * l->steps);
 }
 
 int64_t forward_scratch(const pool *p, const forward_pass *pass)
@@ -111,13 +114,13 @@ int64_t gemm_scratch(const pool *p, const gemm_call *call)
 void recurrence_forward(pool *p, const forward_pass *pass, void *scratch)
 {
     job j = {kernels_for(p, pass->layer.storage), pass, scratch};
-    pool_run(p, is_small(p, &pass->layer), run_forward, &j);
+    pool_run(p, work_of(p, j.kernels, &pass->layer), run_forward, &j);
 }
 
 void recurrence_backward(pool *p, const backward_pass *pass, void *scratch)
 {
     job j = {kernels_for(p, pass->layer.storage), pass, scratch};
-    pool_run(p, is_small(p, &pass->layer), run_backward, &j);
+    pool_run(p, work_of(p, j.kernels, &pass->layer), run_backward, &j);
 }
 
 void gemm(pool *p, const gemm_call *call, void *scratch)
@@ -126,20 +129,18 @@ void gemm(pool *p, const gemm_call *call, void *scratch)
     int64_t columns = 0;
     for (const gemm_call *each = call; each; each = each->also)
         columns += each->N;
-    if (call->M * columns * call->K < WORTH_WAKING)
-        run_gemm(&j, (worker){p, 0, 1});
-    else
-        pool_run(p, 0, run_gemm, &j);
+    const int64_t numbers = call->M * columns + (call->M + columns) * call->K;
+    pool_run(p, MOST(call->M * columns * call->K, READING * numbers), run_gemm, &j);
 }
 
 void column_sums(pool *p, const sums_call *call)
 {
     job j = {kernels_for(p, call->storage), call, 0};
-    pool_run(p, call->M * call->N < WORTH_WAKING, run_column_sums, &j);
+    pool_run(p, READING * call->M * call->N, run_column_sums, &j);
 }
 
 void plane_sums(pool *p, const sums_call *call)
 {
     job j = {kernels_for(p, call->storage), call, 0};
-    pool_run(p, call->M * call->N * call->count < WORTH_WAKING, run_plane_sums, &j);
+    pool_run(p, READING * call->M * call->N * call->count, run_plane_sums, &j);
 }

@@ -11,8 +11,11 @@
 #define LEAST(a, b) ((a) < (b) ? (a) : (b))
 #define MOST(a, b) ((a) > (b) ? (a) : (b))
 
+enum { MOST_CELLS = 8 };
+
 /* The functions run on every worker of a job; *_scratch answers bytes for that many threads. */
 typedef struct {
+    int gates[MOST_CELLS]; /* of each cell */
     int64_t (*forward_scratch)(const forward_pass *, int threads);
     void (*forward)(const forward_pass *, void *scratch, worker);
     int64_t (*backward_scratch)(const backward_pass *, int threads);

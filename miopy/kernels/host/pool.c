@@ -6,11 +6,16 @@
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #define LINE 64
 #define SPINS 4000  /* then a worker that waits for others offers them its processor, */
 #define YIELDS 1000 /* and then sleeps */
+
+/* Multiply-adds worth sharing with each thread that spins, and worth waking threads, which takes
+ * some 50 microseconds; nanoseconds between jobs within which threads stay awake. */
+enum { WORTH_SHARING = 400000, WORTH_WAKING = 2000000, SOON = 100000 };
 
 #if defined(__x86_64__)
 #define RELAX() __builtin_ia32_pause()
@@ -35,7 +40,8 @@ struct pool {
     _Alignas(LINE) void (*job)(void *, worker);
     void *arg;
     int size, build, started; /* workers wanted; threads alive */
-    int idle;                 /* threads asleep until the next job */
+    _Atomic int idle;         /* threads asleep until the next job */
+    int64_t last_alone;       /* when a job was last not worth waking them, in nanoseconds */
     int64_t third_level;      /* bytes of that cache, 0 if not known */
 #if defined(__linux__)
     cpu_set_t allowed; /* the processors its threads were told to use */
@@ -80,17 +86,20 @@ static void wake_waiting(pool *p)
 
 static void wait_for_job(pool *p, uint32_t seen)
 {
-    for (int n = 0; n < SPINS; n++) {
-        if (atomic_load_explicit(&p->job_number, memory_order_acquire) != seen)
-            return;
-        RELAX();
+    for (;;) {
+        for (int n = 0; n < SPINS; n++) {
+            if (atomic_load_explicit(&p->job_number, memory_order_acquire) != seen)
+                return;
+            RELAX();
+        }
+        pthread_mutex_lock(&p->asleep);
+        if (atomic_load(&p->job_number) == seen) {
+            p->idle++;
+            pthread_cond_wait(&p->wake, &p->asleep);
+            p->idle--;
+        }
+        pthread_mutex_unlock(&p->asleep);
     }
-    pthread_mutex_lock(&p->asleep);
-    p->idle++;
-    while (atomic_load(&p->job_number) == seen)
-        pthread_cond_wait(&p->wake, &p->asleep);
-    p->idle--;
-    pthread_mutex_unlock(&p->asleep);
 }
 
 static void *serve(void *arg)
@@ -127,10 +136,11 @@ static void keep_off_caller(pool *p)
 #endif
 }
 
-static void publish_job(pool *p)
+/* Wakes threads for a job, or none: they spin then. */
+static void wake_idle(pool *p, int jobs)
 {
     pthread_mutex_lock(&p->asleep);
-    atomic_fetch_add(&p->job_number, 1);
+    atomic_fetch_add(&p->job_number, jobs);
     if (p->idle) {
         keep_off_caller(p);
         pthread_cond_broadcast(&p->wake);
@@ -192,7 +202,7 @@ void pool_destroy(pool *p)
 {
     if (p && p->process == getpid()) {
         atomic_store(&p->closing, 1);
-        publish_job(p);
+        wake_idle(p, 1);
         for (int i = 0; i < p->started; i++)
             pthread_join(p->threads[i].id, 0);
         pthread_cond_destroy(&p->wake);
@@ -206,20 +216,41 @@ int pool_threads(const pool *p) { return p->size; }
 int pool_build(const pool *p) { return p->build; }
 int64_t pool_third_level(const pool *p) { return p->third_level; }
 
-void pool_run(pool *p, int alone, void (*job)(void *, worker), void *arg)
+/* Whether threads are to be left alone with such a job. If they sleep, they are woken for the next
+ * one where jobs that repay it follow each other closely. */
+static int is_alone(pool *p, int64_t work)
 {
-    if (alone) {
+    if (p->size == 1 || work < (p->size - 1) * (int64_t)WORTH_SHARING)
+        return 1;
+    if (work >= WORTH_WAKING)
+        return 0;
+    if (p->started && !p->idle)
+        return 0;
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    const int64_t then = p->last_alone;
+    p->last_alone = now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
+    if (p->last_alone - then < SOON) {
+        start_threads(p);
+        wake_idle(p, 0);
+    }
+    return 1;
+}
+
+void pool_run(pool *p, int64_t work, void (*job)(void *, worker), void *arg)
+{
+    if (p->process != getpid())
+        begin_process(p);
+    if (is_alone(p, work)) {
         job(arg, (worker){p, 0, 1});
         return;
     }
-    if (p->process != getpid())
-        begin_process(p);
     start_threads(p);
     p->job = job;
     p->arg = arg;
     atomic_store_explicit(&p->running, p->started, memory_order_relaxed);
     if (p->started)
-        publish_job(p);
+        wake_idle(p, 1);
     job(arg, (worker){p, 0, p->started + 1});
     wait_for_word(p, &p->running, 0, 0);
 }

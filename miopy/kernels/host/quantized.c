@@ -40,8 +40,8 @@ void *quantized_function(const pool *p, int number)
     return (void *)jobs[number];
 }
 
-/* Elements that take some times as long as waking a thread, and multiply-adds like one. */
-enum { WORTH_WAKING = 2000, LIKE_AN_ELEMENT = 256 };
+/* Of integers, multiply-adds that take as long as an element, and of floats. */
+enum { LIKE_AN_ELEMENT = 256, FLOATS_LIKE_IT = 1000 };
 
 static int launch(void *function, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z,
                   unsigned int block_x, unsigned int block_y, unsigned int block_z,
@@ -52,7 +52,7 @@ static int launch(void *function, unsigned int grid_x, unsigned int grid_y, unsi
     const int64_t elements = job == jobs_of(stream)->multiply ? s->M * s->N * s->K / LIKE_AN_ELEMENT
                                                               : (int64_t)grid_x * block_x;
     (void)grid_y, (void)grid_z, (void)block_y, (void)block_z, (void)shared_nbytes, (void)extra;
-    pool_run(stream, elements < WORTH_WAKING, job, arguments);
+    pool_run(stream, elements * FLOATS_LIKE_IT, job, arguments);
     return 0;
 }
 

@@ -17,9 +17,9 @@ int pool_build(const pool *p);
 /* Bytes of the third-level cache, or 0 if the system does not tell. */
 int64_t pool_third_level(const pool *p);
 
-/* Runs job(arg) on every worker; returns when all are done. `alone` leaves the threads asleep: the
- * caller is the only worker. */
-void pool_run(pool *p, int alone, void (*job)(void *arg, worker w), void *arg);
+/* Runs job(arg), of about so many multiply-adds, on every worker, or on the caller alone where it
+ * repays neither waking threads nor sharing with those awake; returns when all are done. */
+void pool_run(pool *p, int64_t work, void (*job)(void *arg, worker w), void *arg);
 
 /* Waits until every worker of the job is here. */
 void meet(worker w);
