@@ -7,6 +7,7 @@ import sys
 import weakref
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 from hypothesis import given
@@ -16,7 +17,9 @@ from miopy.core import memory
 from miopy.core.memory import Reader
 from miopy.errors import BadParam
 
+BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 DTYPES = ("float32", "float16", "float64", "int8", "int32", "int64", "uint16", "bool", ">f4", "c8")
+DTYPES += (BFLOAT16, BFLOAT16.newbyteorder())
 
 
 @st.composite
@@ -67,8 +70,9 @@ def read_soon(value: Any, **rules: Any) -> Any:
     def slowly(value: Any) -> int:
         raise AssertionError("asked further")
 
-    common = {"kind": np.ndarray, "formats": "f", "nbytes": 24, "last": 2**56, "alignment": 4}
-    return Reader(slowly, **common | {"writable": True} | rules)(value)
+    common = {"kind": np.ndarray, "formats": "f", "type": None, "nbytes": 24}
+    common |= {"last": 2**56, "alignment": 4, "writable": True}
+    return Reader(slowly, **common | rules)(value)
 
 
 def test_it_reads_what_calls_mostly_pass():
@@ -78,6 +82,7 @@ def test_it_reads_what_calls_mostly_pass():
     array.flags.writeable = False
     assert read_soon(array, writable=False) == array.ctypes.data
     assert read_soon(np.zeros(6, np.uint8), formats="bB", nbytes=6, alignment=1)
+    assert read_soon(np.zeros(12, BFLOAT16), formats="", type=BFLOAT16)
 
 
 class Subclass(np.ndarray):
@@ -85,11 +90,17 @@ class Subclass(np.ndarray):
 
 
 NO_ADDRESSES = [0, -4, 2, 2**56 + 4, 2**80, -(2**80), True, None, np.int64(64)]
-OTHER_TYPES = [np.zeros(6, dtype) for dtype in (np.int32, ">f4", object, "M8[s]", "f4,f4")]
-OTHER_ORDERS = [np.zeros(12, np.float32)[::2], np.zeros((3, 2), np.float32).T]
+OTHER_TYPES = [np.zeros(6, dtype) for dtype in (np.int32, ">f4", object, "M8[s]", "f4,f4", "V4")]
+OTHER_ORDERS = [np.zeros(24, dtype)[::2] for dtype in (np.float32, BFLOAT16)]
+OTHER_ORDERS += [np.zeros((4, 6), dtype).T for dtype in (np.float32, BFLOAT16)]
 READ_ONLY = np.zeros(6, np.float32)
 READ_ONLY.flags.writeable = False
-OTHER_ARRAYS = [np.zeros(5, np.float32), np.zeros(6, np.float32).view(Subclass), READ_ONLY]
+OTHER_ARRAYS = [
+    np.zeros(5, np.float32),
+    np.zeros(11, BFLOAT16),
+    np.zeros(6, np.float32).view(Subclass),
+    READ_ONLY,
+]
 MISALIGNED = np.zeros(25, np.uint8)[1:].view(np.float32)
 NO_ARRAYS = [b"0" * 24, memoryview(b"0" * 24), "text"]
 
@@ -99,23 +110,24 @@ NO_ARRAYS = [b"0" * 24, memoryview(b"0" * 24), "text"]
     [*NO_ADDRESSES, *OTHER_TYPES, *OTHER_ORDERS, *OTHER_ARRAYS, MISALIGNED, *NO_ARRAYS],
 )
 def test_it_leaves_everything_else_to_others(value):
-    with pytest.raises(AssertionError, match="asked further"):
-        read_soon(value)
+    for rules in {}, {"formats": "", "type": BFLOAT16}:
+        with pytest.raises(AssertionError, match="asked further"):
+            read_soon(value, **rules)
 
 
 def test_errors_pass_and_so_do_wrong_calls():
-    reader = Reader(lambda value: 1 // value, np.ndarray, "f", 24, 2**56, 4, False)
+    reader = Reader(lambda value: 1 // value, np.ndarray, "f", None, 24, 2**56, 4, False)
     with pytest.raises(ZeroDivisionError):
         reader(0)
     for arguments, named in (((), {}), ((1, 2), {}), ((), {"value": 4})):
         with pytest.raises(TypeError, match="a reader takes one value"):
             reader(*arguments, **named)
     with pytest.raises(TypeError):
-        Reader(print, "no type", "f", 24, 2**56, 4, False)
+        Reader(print, "no type", "f", None, 24, 2**56, 4, False)
     with pytest.raises(TypeError):
         Reader(print)
     with pytest.raises(ValueError, match="alignment must be positive"):
-        Reader(print, np.ndarray, "f", 24, 2**56, 0, False)
+        Reader(print, np.ndarray, "f", None, 24, 2**56, 0, False)
 
 
 def test_it_holds_nothing_that_it_read_and_goes_with_its_owner():
@@ -129,7 +141,7 @@ def test_it_holds_nothing_that_it_read_and_goes_with_its_owner():
 
     class Owner:
         def __init__(self) -> None:
-            self.read = Reader(self.slowly, np.ndarray, "f", 24, 2**56, 4, False)
+            self.read = Reader(self.slowly, np.ndarray, "f", None, 24, 2**56, 4, False)
 
         def slowly(self, value: Any) -> int:
             return 0

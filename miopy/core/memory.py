@@ -8,6 +8,7 @@ memory: a NumPy array, anything with the buffer protocol, `__array_interface__`,
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from operator import itemgetter
 from typing import Any, NamedTuple, Protocol, overload
@@ -173,6 +174,7 @@ def reader(
         aligned if opaque_alignment else slowly,
         kind=np.ndarray,
         formats=_letters(nbytes, dtype, location),
+        type=_type_without_letter(nbytes, dtype, location),
         nbytes=nbytes,
         last=_LAST - nbytes,
         alignment=opaque_alignment or _ALIGNMENT.get(dtype or "raw", 1),
@@ -187,6 +189,14 @@ def _letters(nbytes: int, dtype: str | None, location: Location) -> str:
     if dtype is None:
         return _NUMBERS
     return _NATIVE[dtype].char if dtype in _NATIVE else ""
+
+
+def _type_without_letter(nbytes: int, dtype: str | None, location: Location) -> Any:
+    """The one other element type that may be asked for, where arrays of it can be."""
+    found = getattr(sys.modules.get("ml_dtypes"), "bfloat16", None)
+    if dtype != "bfloat16" or nbytes == 0 or location.memory != HOST or found is None:
+        return None
+    return np.dtype(found)
 
 
 def _checked_integer(argument: str, value: Any, nbytes: int) -> int | None:

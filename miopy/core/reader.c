@@ -10,6 +10,7 @@ typedef struct {
     PyObject_HEAD vectorcallfunc call;
     PyTypeObject *kind;   /* of arrays that may be read here */
     const char *formats;  /* of their elements, a letter each */
+    PyObject *type;       /* their dtype where that has no letter, or None */
     PyObject *kept;       /* what holds the letters */
     PyObject *slowly;     /* called with whatever else there is */
     long long last;       /* the largest integer that is an address */
@@ -31,19 +32,31 @@ static PyObject *read_integer(const reader *r, PyObject *value)
     return is_address(r, address) ? Py_NewRef(value) : NULL;
 }
 
+/* Whether an array has the type without a letter, of which there is one object. */
+static int has_type(const reader *r, PyObject *value)
+{
+    if (r->type == Py_None)
+        return 0;
+    PyObject *found = PyObject_GetAttrString(value, "dtype");
+    Py_XDECREF(found); /* the array has it */
+    return found == r->type;
+}
+
 /* The address of an array, or NULL without an error. */
 static PyObject *read_array(const reader *r, PyObject *value)
 {
-    const int flags = PyBUF_C_CONTIGUOUS | PyBUF_FORMAT | (r->writable ? PyBUF_WRITABLE : 0);
+    const int is_known = has_type(r, value);
+    const int flags = PyBUF_C_CONTIGUOUS | (r->writable ? PyBUF_WRITABLE : 0);
     Py_buffer view;
-    if (PyObject_GetBuffer(value, &view, flags)) {
+    if (PyErr_Occurred() ||
+        PyObject_GetBuffer(value, &view, flags | (is_known ? 0 : PyBUF_FORMAT))) {
         PyErr_Clear();
         return NULL;
     }
     const long long address = (long long)(intptr_t)view.buf;
     const int is_letter = view.format && view.format[0] && !view.format[1];
-    const int fits = view.len >= r->nbytes && is_letter && strchr(r->formats, view.format[0]) &&
-                     is_address(r, address);
+    const int is_right = is_known || (is_letter && strchr(r->formats, view.format[0]));
+    const int fits = view.len >= r->nbytes && is_right && is_address(r, address);
     PyBuffer_Release(&view);
     return fits ? PyLong_FromLongLong(address) : NULL;
 }
@@ -66,14 +79,14 @@ static PyObject *read_value(PyObject *self, PyObject *const *arguments, size_t g
 
 static PyObject *reader_new(PyTypeObject *type, PyObject *arguments, PyObject *named)
 {
-    static char *names[] = {"slowly", "kind",      "formats",  "nbytes",
+    static char *names[] = {"slowly", "kind",      "formats",  "type", "nbytes",
                             "last",   "alignment", "writable", NULL};
     reader *r = (reader *)type->tp_alloc(type, 0);
     if (!r)
         return NULL;
-    PyObject *slowly, *kind, *formats;
-    if (!PyArg_ParseTupleAndKeywords(arguments, named, "OO!UnLnp", names, &slowly, &PyType_Type,
-                                     &kind, &formats, &r->nbytes, &r->last, &r->alignment,
+    PyObject *slowly, *kind, *formats, *dtype;
+    if (!PyArg_ParseTupleAndKeywords(arguments, named, "OO!UOnLnp", names, &slowly, &PyType_Type,
+                                     &kind, &formats, &dtype, &r->nbytes, &r->last, &r->alignment,
                                      &r->writable) ||
         !(r->formats = PyUnicode_AsUTF8(formats))) {
         Py_DECREF(r);
@@ -88,6 +101,7 @@ static PyObject *reader_new(PyTypeObject *type, PyObject *arguments, PyObject *n
     r->slowly = Py_NewRef(slowly);
     r->kind = (PyTypeObject *)Py_NewRef(kind);
     r->kept = Py_NewRef(formats);
+    r->type = Py_NewRef(dtype);
     return (PyObject *)r;
 }
 
@@ -96,6 +110,7 @@ static int reader_traverse(PyObject *self, visitproc visit, void *arg)
     reader *r = (reader *)self;
     Py_VISIT(r->slowly);
     Py_VISIT(r->kind);
+    Py_VISIT(r->type);
     return 0;
 }
 
@@ -104,6 +119,7 @@ static int reader_clear(PyObject *self)
     reader *r = (reader *)self;
     Py_CLEAR(r->slowly);
     Py_CLEAR(r->kind);
+    Py_CLEAR(r->type);
     Py_CLEAR(r->kept);
     return 0;
 }
