@@ -10,7 +10,7 @@ import hostcuda
 import numpy as np
 import pytest
 from onednn_harness import OnednnCase
-from onednn_run import OnednnRun, argument_number
+from onednn_run import EXECUTIONS, OnednnRun, argument_number
 
 from miopy import onednn as dn
 from miopy.backends import cuda
@@ -20,10 +20,15 @@ INVALID = dn.dnnl_invalid_arguments
 LSTM = OnednnCase("lstm")
 
 
+often = pytest.mark.parametrize("executed", [0, EXECUTIONS])  # already; see onednn_run.py
+
+
 class Prepared:
     """A primitive, and arrays for all that it is given."""
 
-    def __init__(self, backend: str, case: OnednnCase = LSTM, kind: int = 64) -> None:
+    def __init__(
+        self, backend: str, case: OnednnCase = LSTM, kind: int = 64, executed: int = 0
+    ) -> None:
         self.run = OnednnRun(case, backend, user_scratchpad=False)
         self.descriptor = self.run.descriptor(kind)
         self.primitive = dn.dnnl_primitive_create(self.descriptor)
@@ -41,6 +46,8 @@ class Prepared:
         nbytes = dn.dnnl_memory_desc_get_size(workspace)
         if nbytes:
             self.arrays[dn.DNNL_ARG_WORKSPACE] = np.zeros(nbytes, np.uint8)
+        for _ in range(executed):
+            self.execute(self.arrays)
 
     def execute(self, args: Any) -> None:
         dn.dnnl_primitive_execute(self.primitive, self.run.stream, len(args), args)
@@ -84,8 +91,9 @@ def test_arguments_are_memory_objects_arrays_or_addresses(backend):
 
 
 @pytest.mark.parametrize("kind", [dn.dnnl_forward_training, dn.dnnl_backward])
-def test_every_argument_must_be_given(kind):
-    one = Prepared("host", kind=kind)
+@often
+def test_every_argument_must_be_given(kind, executed):
+    one = Prepared("host", kind=kind, executed=executed)
     for name in (*map(str.upper, LSTM.dims()), "WORKSPACE"):
         assert f"args[DNNL_ARG_{name}]` must be given" in one.refused(**{name: None})
     if kind == dn.dnnl_backward:
@@ -99,8 +107,9 @@ def test_a_scratchpad_of_the_user_must_be_given():
     assert "DNNL_ARG_SCRATCHPAD" in one.refused()
 
 
-def test_memory_that_does_not_fit():
-    one = Prepared("host")
+@often
+def test_memory_that_does_not_fit(executed):
+    one = Prepared("host", executed=executed)
     dims = LSTM.dims()["src_layer"]
     other = dn.dnnl_memory_desc_create_with_tag(3, dims, dn.dnnl_f32, dn.dnnl_ntc)
     memory = dn.dnnl_memory_create(other, one.run.engine, np.zeros(dims, np.float32))
@@ -163,8 +172,9 @@ def test_memory_that_was_allocated_holds_any_type(backend):
     dn.dnnl_memory_unmap_data(memory, mapped)
 
 
-def test_outputs_overlap_nothing():
-    one = Prepared("host")
+@often
+def test_outputs_overlap_nothing(executed):
+    one = Prepared("host", executed=executed)
     state = one.arrays[dn.DNNL_ARG_DST_ITER]
     assert "overlap" in one.refused(DST_ITER_C=state)
     assert "overlap" in one.refused(SRC_ITER_C=state)
@@ -188,6 +198,17 @@ def test_a_primitive_is_executed_on_a_stream_of_its_kind_of_engine(monkeypatch):
     one, other = Prepared("emulated"), Prepared("host")
     with pytest.raises(MiopyError, match="must be of a dnnl_gpu engine"):
         dn.dnnl_primitive_execute(one.primitive, other.run.stream, 0, {})
+
+
+def test_a_primitive_goes_from_engine_to_engine(backend):
+    """Each has threads and a scratchpad of its own."""
+    one = Prepared(backend, OnednnCase("gru", layouts={"src_layer": "ntc"}), executed=EXECUTIONS)
+    expected, other = one.output, Prepared(backend)
+    for stream in (other.run.stream, one.run.stream, other.run.stream):
+        one.run.stream = stream
+        one.arrays[dn.DNNL_ARG_DST_LAYER][:] = np.nan
+        one.execute(one.arrays)
+        assert np.array_equal(one.output, expected)
 
 
 def test_an_engine_is_destroyed_when_no_primitive_executes():

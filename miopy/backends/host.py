@@ -177,7 +177,6 @@ class HostBackend(Operations):
     scale_tensor = staticmethod(host_elementwise.scale_tensor)
     transform_tensor = staticmethod(host_elementwise.transform_tensor)
     op_tensor = staticmethod(host_elementwise.op_tensor)
-    convert_tensor = staticmethod(host_elementwise.convert_tensor)
 
     def dropout(
         self,

@@ -8,7 +8,7 @@ from ..core.backend import Strided
 from ._host import ffi, lib
 
 # Type numbers of kernels/target.h. The 8-bit floats are only ever copied.
-_TYPES = {
+TYPES = {
     "float32": 0,
     "float16": 1,
     "bfloat16": 2,
@@ -55,22 +55,22 @@ def dropout_apply_strided(
     dtype: str, lengths: tuple[int, ...], y: Strided, x: Strided, mask: int, dropout: float
 ) -> None:
     walks = *_walk(y), *_walk(x)
-    lib.apply_dropout(_TYPES[dtype], len(lengths), lengths, *walks, _pointer(mask), dropout)
+    lib.apply_dropout(TYPES[dtype], len(lengths), lengths, *walks, _pointer(mask), dropout)
 
 
 def set_tensor(dtype: str, lengths: tuple[int, ...], y: Strided, alpha: bytes) -> None:
-    lib.set_tensor(_TYPES[dtype], len(lengths), lengths, *_walk(y), alpha)
+    lib.set_tensor(TYPES[dtype], len(lengths), lengths, *_walk(y), alpha)
 
 
 def scale_tensor(dtype: str, lengths: tuple[int, ...], y: Strided, alpha: bytes) -> None:
-    lib.scale_tensor(_TYPES[dtype], len(lengths), lengths, *_walk(y), alpha)
+    lib.scale_tensor(TYPES[dtype], len(lengths), lengths, *_walk(y), alpha)
 
 
 def transform_tensor(
     dtype: str, lengths: tuple[int, ...], y: Strided, x: Strided, alpha: bytes, beta: bytes
 ) -> None:
     walks = *_walk(y), *_walk(x)
-    lib.transform_tensor(_TYPES[dtype], len(lengths), lengths, *walks, alpha, beta)
+    lib.transform_tensor(TYPES[dtype], len(lengths), lengths, *walks, alpha, beta)
 
 
 def op_tensor(
@@ -84,18 +84,4 @@ def op_tensor(
 ) -> None:
     walks = *_walk(c), *_walk(a), *_walk(b)
     number = _OPERATIONS.index(op)
-    lib.op_tensor(_TYPES[dtype], number, len(lengths), lengths, *walks, *scalars)
-
-
-def convert_tensor(
-    dtypes: tuple[str, str],
-    lengths: tuple[int, ...],
-    y: Strided,
-    x: Strided,
-    *,
-    scales: Strided | None = None,
-    shift: float = 0.0,
-) -> None:
-    to, source = (_TYPES[dtype] for dtype in dtypes)
-    factors = (ffi.NULL, (0,) * len(lengths)) if scales is None else _walk(scales)
-    lib.convert(to, source, len(lengths), lengths, *_walk(y), *_walk(x), *factors, shift)
+    lib.op_tensor(TYPES[dtype], number, len(lengths), lengths, *walks, *scalars)

@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from ..core.backend import BackwardRun, Contraction, ForwardRun, Layer, Matrix
+from ..core.backend import BackwardRun, Contraction, ForwardRun, Layer, Matrix, Strided
 from ..core.config import RNNConfig
 from . import stepped
 from ._host import ffi, lib
+from .host_elementwise import TYPES
 from .host_stepped import CELL_NUMBER
 from .stepped import STORAGE
 
@@ -228,3 +229,22 @@ class Operations:
         source = ffi.new("char[]", item)
         call = ffi.new("rows_call *", (pointer(to), source, ffi.NULL, count, len(item)))
         self._do(lib.FILL_ITEMS, call, source)
+
+    def convert_tensor(
+        self,
+        dtypes: tuple[str, str],
+        lengths: tuple[int, ...],
+        y: Strided,
+        x: Strided,
+        *,
+        scales: Strided | None = None,
+        shift: float = 0.0,
+    ) -> None:
+        call = ffi.new("convert_call *")
+        call.y_type, call.x_type = (TYPES[dtype] for dtype in dtypes)
+        call.dims, call.shift = len(lengths), shift
+        call.lengths, call.y_strides, call.x_strides = lengths, y.strides, x.strides
+        call.y, call.x = pointer(y.address), pointer(x.address)
+        if scales is not None:
+            call.scales, call.scale_strides = ffi.cast("float *", scales.address), scales.strides
+        self._do(lib.CONVERT, call, None)

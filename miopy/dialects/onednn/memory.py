@@ -5,18 +5,21 @@ A handle is an address, an array of the engine's kind of memory, or None; in C a
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 
 from ...calls.arguments import check_integer
-from ...core.memory import HOST_LOCATION, address_of
+from ...core.memory import HOST_LOCATION, reader
 from ...errors import BadParam
 from .engine import Engine
 from .entry import entry
 from .memory_descriptors import BLOCKED, OPAQUE, MemoryDescriptor
 from .types import DNNL_MEMORY_ALLOCATE
+
+BYTES = np.dtype(np.uint8)
 
 
 @dataclass(eq=False, slots=True)
@@ -37,31 +40,27 @@ class Memory:
 
     def address(self, argument: str, *, writable: bool) -> int:
         """Where the tensor is; 0 if it has no elements. BadParam for NULL or unfit memory."""
-        return tensor_address(
-            argument, self.handle, self.descriptor, self.engine.backend, writable=writable
-        )
+        backend = self.engine.backend
+        return tensor_reader(argument, self.descriptor, backend, writable=writable)(self.handle)
 
 
-def tensor_address(
-    argument: str, handle: Any, descriptor: MemoryDescriptor, backend: Any, *, writable: bool
-) -> int:
-    """The address behind a handle, checked to hold a descriptor's tensor; 0 without elements.
+def tensor_reader(
+    argument: str, descriptor: MemoryDescriptor, backend: Any, *, writable: bool
+) -> Callable[[Any], int]:
+    """What answers the address behind a handle, checked to hold a descriptor's tensor; 0 without
+    elements.
 
     A NumPy or CuPy array of bytes holds elements of any type, as memory that was allocated here
     does.
     """
-    nbytes = descriptor.nbytes
-    if not nbytes:
-        return 0
-    is_raw = descriptor.format_kind == OPAQUE or getattr(handle, "dtype", None) == np.uint8
-    return address_of(
-        argument,
-        handle,
-        nbytes=nbytes,
-        dtype=None if is_raw else descriptor.element_type.name,
-        writable=writable,
-        location=backend,
-    )
+    if not descriptor.nbytes:
+        return lambda handle: 0
+    rules: dict[str, Any] = {"nbytes": descriptor.nbytes, "writable": writable}
+    rules["location"] = backend
+    raw = typed = reader(argument, **rules)
+    if descriptor.format_kind != OPAQUE:
+        typed = reader(argument, dtype=descriptor.element_type.name, **rules)
+    return lambda handle: (raw if getattr(handle, "dtype", None) == BYTES else typed)(handle) or 0
 
 
 @entry

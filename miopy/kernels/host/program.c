@@ -3,6 +3,7 @@
 #include "matrix.h"
 #include "recurrence.h"
 #include "rows.h"
+#include "tensor.h"
 #include <string.h>
 
 int64_t operation_scratch(const pool *p, int operation, const void *arguments)
@@ -26,6 +27,7 @@ void run_operation(pool *p, int operation, const void *arguments, void *scratch)
     case GATHER_ROWS: gather_rows(arguments); break;
     case SCATTER_ROWS: scatter_rows(arguments); break;
     case FILL_ITEMS: fill_items(arguments); break;
+    case CONVERT: convert(arguments); break;
     }
 }
 

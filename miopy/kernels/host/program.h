@@ -3,7 +3,8 @@
 #include "pool.h"
 #include <stdint.h>
 
-/* The functions that take a struct of arguments: of recurrence.h, matrix.h and rows.h. */
+/* The functions that take a struct of arguments: of recurrence.h, matrix.h, rows.h and
+ * tensor.h. */
 enum operation {
     RECURRENCE_FORWARD,
     RECURRENCE_BACKWARD,
@@ -12,7 +13,8 @@ enum operation {
     PLANE_SUMS,
     GATHER_ROWS,
     SCATTER_ROWS,
-    FILL_ITEMS
+    FILL_ITEMS,
+    CONVERT
 };
 
 /* Bytes of scratch, aligned to 64 bytes, that an operation needs on a pool. */

@@ -91,20 +91,18 @@ void op_tensor(int type, int op, int dims, const int64_t *lengths, void *c,
     }
 }
 
-void convert(int y_type, int x_type, int dims, const int64_t *lengths, void *y,
-             const int64_t *y_strides, const void *x, const int64_t *x_strides, const float *scales,
-             const int64_t *scale_strides, float shift)
+void convert(const convert_call *call)
 {
     convert_tensor((conversion){
-        .y = y,
-        .x = x,
-        .scales = scales,
-        .y_strides = strides_of(dims, y_strides),
-        .x_strides = strides_of(dims, x_strides),
-        .scale_strides = strides_of(dims, scale_strides),
-        .shape = shape_of(dims, lengths),
-        .y_type = y_type,
-        .x_type = x_type,
-        .shift = shift,
+        .y = call->y,
+        .x = call->x,
+        .scales = call->scales,
+        .y_strides = strides_of(call->dims, call->y_strides),
+        .x_strides = strides_of(call->dims, call->x_strides),
+        .scale_strides = strides_of(call->dims, call->scale_strides),
+        .shape = shape_of(call->dims, call->lengths),
+        .y_type = call->y_type,
+        .x_type = call->x_type,
+        .shift = call->shift,
     });
 }

@@ -20,8 +20,14 @@ void op_tensor(int type, int op, int dims, const int64_t *lengths, void *c,
                const int64_t *c_strides, const void *a, const int64_t *a_strides, const void *b,
                const int64_t *b_strides, float alpha1, float alpha2, float beta);
 
-/* y = x as another type: one of F32, F16, BF16, I8 and U8 each. If `scales` is given, x is
+/* y = x as another type: one of F32, F16, BF16, I8 and U8 each. If `scales` is not NULL, x is
  * multiplied by them and `shift` added before; they repeat where their stride is 0. */
-void convert(int y_type, int x_type, int dims, const int64_t *lengths, void *y,
-             const int64_t *y_strides, const void *x, const int64_t *x_strides, const float *scales,
-             const int64_t *scale_strides, float shift);
+typedef struct {
+    int y_type, x_type, dims;
+    float shift;
+    int64_t lengths[5], y_strides[5], x_strides[5], scale_strides[5];
+    void *y;
+    const void *x;
+    const float *scales;
+} convert_call;
+void convert(const convert_call *call);
