@@ -56,7 +56,8 @@ MAY_USE = {
 COMMANDS_MAY_USE = {"numpy", "rich"}
 # A module of the core imports only modules before it.
 CORE_ORDER = (
-    *("forks", "cells", "space", "strided", "sequence", "dlpack", "_reader", "memory", "config"),
+    *("forks", "cells", "space", "strided", "sequence", "dlpack", "_reader", "memory"),
+    *("overlap", "config"),
     *("layout", "codes", "blocks", "grid", "cluster", "algorithm", "wavefront"),
     *("backend", "placement", "plan", "forward"),
     *("backward_data",),

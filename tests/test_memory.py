@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from miopy.core import dlpack
-from miopy.core.memory import Span, address_of, check_disjoint
+from miopy.core.memory import address_of
+from miopy.core.overlap import Span, check_disjoint
 from miopy.errors import BadParam
 
 READ_ONLY = np.arange(6, dtype=np.float32)

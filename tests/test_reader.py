@@ -61,6 +61,7 @@ def test_it_agrees_with_the_long_way(value, nbytes, dtype, writable, optional, o
     soon = outcome(value, rules)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(memory, "Reader", lambda slowly, **_: slowly)
+        patch.setattr(memory, "_remembered_reader", memory._reader)
         assert soon == outcome(value, rules)
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ..core.memory import Location, Span, check_disjoint, reader
+from ..core.memory import Location, reader
+from ..core.overlap import Span, check_disjoint
 from ..errors import BufferTooSmall
 from .arguments import check_integer
 

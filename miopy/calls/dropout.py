@@ -14,7 +14,8 @@ import numpy as np
 
 from ..core.config import RNNConfig
 from ..core.forward import Dropout
-from ..core.memory import Location, Span, address_of, check_alignment
+from ..core.memory import Location, address_of, check_alignment
+from ..core.overlap import Span
 from ..errors import BadParam, BufferTooSmall
 from .arguments import check_integer
 from .datatypes import FLOATING

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple, Protocol
 
 from ..core.backend import Strided
-from ..core.memory import Location, Span, address_of, check_disjoint
+from ..core.memory import Location, address_of
+from ..core.overlap import Span, check_disjoint
 from ..core.strided import collapse, packed_strides
 from ..errors import BadParam, Mismatch
 from .datatypes import DataType

@@ -16,7 +16,7 @@ from ..core.backend import Walk
 from ..core.config import RNNConfig
 from ..core.forward import Rows
 from ..core.layout import Layout
-from ..core.memory import Span, are_apart
+from ..core.overlap import Span, are_apart
 from ..core.placement import InBuffer
 from ..core.plan import Plan, plan
 from ..core.sequence import Sequence as Batches

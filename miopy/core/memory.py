@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Iterable, Sequence
-from operator import itemgetter
+from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple, Protocol, overload
 
 import numpy as np
@@ -150,7 +150,21 @@ def reader(
     opaque_alignment   of a buffer without element type: what its address, 0 for NULL, must be a
                        multiple of
     """
+    if location.memory == HOST:  # all are alike there
+        rules = nbytes, dtype, writable, optional, HOST_LOCATION, opaque_alignment
+        return _remembered_reader(argument, *rules)
+    return _reader(argument, nbytes, dtype, writable, optional, location, opaque_alignment)
 
+
+def _reader(
+    argument: str,
+    nbytes: int,
+    dtype: str | None,
+    writable: bool,
+    optional: bool,
+    location: Location,
+    opaque_alignment: int,
+) -> Callable[[Any], int | None]:
     def slowly(value: Any) -> int | None:
         if value is None and optional:
             return None
@@ -180,6 +194,9 @@ def reader(
         alignment=opaque_alignment or _ALIGNMENT.get(dtype or "raw", 1),
         writable=writable,
     )
+
+
+_remembered_reader = lru_cache(maxsize=1024)(_reader)
 
 
 def _letters(nbytes: int, dtype: str | None, location: Location) -> str:
@@ -224,6 +241,8 @@ def describe(argument: str, value: Any, *, location: Location = HOST_LOCATION) -
 
     Raises BadParam for anything else, None and addresses included.
     """
+    if type(value) is np.ndarray and not value.dtype.hasobject:
+        return Description(value.shape, _name(value.dtype))
     memory = _memory(argument, value, location)
     return Description(memory.shape, memory.dtype)
 
@@ -340,47 +359,3 @@ def check_alignment(argument: str, address: int | None, alignment: int) -> None:
     """Raise BadParam unless the address, if there is one, is a multiple of `alignment`."""
     if address is not None and address % alignment:
         raise BadParam(argument, f"must be aligned to {alignment} bytes", address)
-
-
-class Span(NamedTuple):
-    """The bytes that an argument takes; address None or no bytes take none."""
-
-    argument: str
-    address: int | None
-    nbytes: int
-
-
-def check_disjoint(outputs: Iterable[Span], inputs: Iterable[Span]) -> None:
-    """Raise BadParam if an output shares bytes with an input or with another output."""
-    spans = [(span[1], span[2], span[0], True) for span in outputs if span[1] and span[2]]
-    spans += [(span[1], span[2], span[0], False) for span in inputs if span[1] and span[2]]
-    spans.sort(key=_by_address)
-    # Going up, what reaches furthest: among all spans so far, and among the outputs so far.
-    end = end_of_outputs = 0
-    furthest = furthest_output = ""
-    for address, nbytes, argument, is_output in spans:
-        if address < (end if is_output else end_of_outputs):
-            if is_output:
-                raise _overlap(argument, furthest)
-            raise _overlap(furthest_output, argument)
-        if address + nbytes > end:
-            end, furthest = address + nbytes, argument
-        if is_output:
-            end_of_outputs, furthest_output = address + nbytes, argument
-
-
-_by_address = itemgetter(0)
-
-
-def are_apart(addresses: Iterable[int], sizes: Iterable[int]) -> bool:
-    """Whether no two areas of so many bytes share any; cheaper than to say which ones do."""
-    end = 0
-    for address, nbytes in sorted(zip(addresses, sizes, strict=True)):
-        if address < end:
-            return False
-        end = address + nbytes
-    return True
-
-
-def _overlap(output: str, other: str) -> BadParam:
-    return BadParam(output, f"must not overlap `{other}`")

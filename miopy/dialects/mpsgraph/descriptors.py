@@ -11,14 +11,17 @@ operation.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterable
+from dataclasses import Field, dataclass, fields
 from enum import IntEnum
+from functools import lru_cache
 from typing import Any
 
 from ...calls.arguments import check_enum
 from ...core.cells import ACTIVATIONS
 from ...errors import BadParam
+
+remembered_fields: Callable[[Any], tuple[Field[Any], ...]] = lru_cache(fields)
 
 
 class MPSGraphRNNActivation(IntEnum):
@@ -120,7 +123,7 @@ def check_descriptor(value: Any, kind: type[Any]) -> None:
     """Raise BadParam unless it is of that class and every property of its kind."""
     if not isinstance(value, kind):
         raise BadParam("descriptor", f"must be a {kind.__name__}", type(value).__name__)
-    for each in fields(kind):
+    for each in remembered_fields(kind):
         found = getattr(value, each.name)
         if isinstance(each.default, bool):
             if not isinstance(found, bool):

@@ -16,6 +16,7 @@ from ...core.config import (
     RECURRENT,
     RIGHT_TO_LEFT,
     RNNConfig,
+    remembered_config,
 )
 from ...core.plan import Plan, plan
 from ...core.sequence import Sequence
@@ -125,7 +126,7 @@ def model_of(
     general = CELLS[choice.cell].activations
     bias = "none" if operands.bias is None else "input"
     one_way = RIGHT_TO_LEFT if descriptor.reverse else LEFT_TO_RIGHT
-    config = RNNConfig(
+    config = remembered_config(
         cell=choice.cell,
         input_size=operands.sizes.input_size,
         hidden_size=operands.sizes.hidden_size,

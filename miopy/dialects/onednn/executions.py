@@ -7,7 +7,8 @@ from typing import Any
 
 from ...calls.arguments import check_live
 from ...calls.data import OPAQUE_ALIGNMENT
-from ...core.memory import Span, check_alignment, check_disjoint
+from ...core.memory import check_alignment
+from ...core.overlap import Span, check_disjoint
 from ...errors import BadParam
 from .engine import Engine
 from .memory import Memory, tensor_reader
