@@ -186,9 +186,10 @@ def test_destroyed_handles_leave_no_threads_and_no_memory():
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="counts what /proc tells")
-def test_short_passes_start_threads_only_where_they_follow_each_other(monkeypatch):
+@pytest.mark.parametrize("num_layers", [1, 3])
+def test_short_passes_start_threads_only_where_they_follow_each_other(monkeypatch, num_layers):
     monkeypatch.setenv("MIOPY_NUM_THREADS", "2")
-    run = Run(Case("lstm", (1,) * 4, 128, 128))
+    run = Run(Case("lstm", (1,) * 4, 128, 128, num_layers))
     function, arguments = run.call("forward_inference")
     threads = len(os.listdir("/proc/self/task"))
 

@@ -152,7 +152,7 @@ def reader(
     """
     if location.memory == HOST:  # all are alike there
         rules = nbytes, dtype, writable, optional, HOST_LOCATION, opaque_alignment
-        return _remembered_reader(argument, *rules)
+        return _remembered_reader(argument, *rules, _type_without_letter(nbytes, dtype))
     return _reader(argument, nbytes, dtype, writable, optional, location, opaque_alignment)
 
 
@@ -164,6 +164,7 @@ def _reader(
     optional: bool,
     location: Location,
     opaque_alignment: int,
+    type_without_letter: Any = None,
 ) -> Callable[[Any], int | None]:
     def slowly(value: Any) -> int | None:
         if value is None and optional:
@@ -188,7 +189,7 @@ def _reader(
         aligned if opaque_alignment else slowly,
         kind=np.ndarray,
         formats=_letters(nbytes, dtype, location),
-        type=_type_without_letter(nbytes, dtype, location),
+        type=type_without_letter,
         nbytes=nbytes,
         last=_LAST - nbytes,
         alignment=opaque_alignment or _ALIGNMENT.get(dtype or "raw", 1),
@@ -208,12 +209,12 @@ def _letters(nbytes: int, dtype: str | None, location: Location) -> str:
     return _NATIVE[dtype].char if dtype in _NATIVE else ""
 
 
-def _type_without_letter(nbytes: int, dtype: str | None, location: Location) -> Any:
-    """The one other element type that may be asked for, where arrays of it can be."""
-    found = getattr(sys.modules.get("ml_dtypes"), "bfloat16", None)
-    if dtype != "bfloat16" or nbytes == 0 or location.memory != HOST or found is None:
+def _type_without_letter(nbytes: int, dtype: str | None) -> np.dtype[Any] | None:
+    """The one other element type that may be asked for, once there can be arrays of it."""
+    if dtype != "bfloat16" or nbytes == 0:
         return None
-    return np.dtype(found)
+    found = getattr(sys.modules.get("ml_dtypes"), "bfloat16", None)
+    return None if found is None else np.dtype(found)
 
 
 def _checked_integer(argument: str, value: Any, nbytes: int) -> int | None:

@@ -60,7 +60,7 @@ class Place:
 
 
 class Executions:
-    """A primitive on an engine. From the second time on the backend may have prepared what runs."""
+    """A primitive on an engine. After the second time the backend may have prepared what runs."""
 
     def __init__(self, descriptor: PrimitiveDescriptor, engine: Engine) -> None:
         self.engine = engine

@@ -43,6 +43,7 @@ def dnnl_primitive_destroy(primitive: Primitive | None) -> None:
     """None is accepted."""
     if primitive is not None:
         primitive.alive = False
+        primitive.executions = None
 
 
 @entry

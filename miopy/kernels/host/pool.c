@@ -14,8 +14,11 @@
 #define YIELDS 1000 /* and then sleeps */
 
 /* Multiply-adds worth sharing with each thread that spins, and worth waking threads, which takes
- * some 50 microseconds; nanoseconds between jobs within which threads stay awake. */
-enum { WORTH_SHARING = 400000, WORTH_WAKING = 2000000, SOON = 100000 };
+ * some 50 microseconds. */
+enum { WORTH_SHARING = 400000, WORTH_WAKING = 2000000 };
+/* Nanoseconds within which jobs follow each other closely, and how many of these in a row are worth
+ * waking threads for what comes next: more than a call has. */
+enum { CLOSELY = 100000, WORTH_A_WAKE = 16 };
 
 #if defined(__x86_64__)
 #define RELAX() __builtin_ia32_pause()
@@ -42,6 +45,7 @@ struct pool {
     int size, build, started; /* workers wanted; threads alive */
     _Atomic int idle;         /* threads asleep until the next job */
     int64_t last_alone;       /* when a job was last not worth waking them, in nanoseconds */
+    int close;                /* such jobs that followed each other closely */
     int64_t third_level;      /* bytes of that cache, 0 if not known */
 #if defined(__linux__)
     cpu_set_t allowed; /* the processors its threads were told to use */
@@ -136,7 +140,7 @@ static void keep_off_caller(pool *p)
 #endif
 }
 
-/* Wakes threads for a job, or none: they spin then. */
+/* Wakes threads for so many jobs: 1, or none, when they spin again. */
 static void wake_idle(pool *p, int jobs)
 {
     pthread_mutex_lock(&p->asleep);
@@ -217,20 +221,23 @@ int pool_build(const pool *p) { return p->build; }
 int64_t pool_third_level(const pool *p) { return p->third_level; }
 
 /* Whether threads are to be left alone with such a job. If they sleep, they are woken for the next
- * one where jobs that repay it follow each other closely. */
+ * where jobs that are worth sharing follow each other closely; at once again only if that was not
+ * in vain. */
 static int is_alone(pool *p, int64_t work)
 {
-    if (p->size == 1 || work < (p->size - 1) * (int64_t)WORTH_SHARING)
-        return 1;
     if (work >= WORTH_WAKING)
         return 0;
+    if (p->size == 1 || work < (p->size - 1) * (int64_t)WORTH_SHARING)
+        return 1;
     if (p->started && !p->idle)
         return 0;
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     const int64_t then = p->last_alone;
     p->last_alone = now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
-    if (p->last_alone - then < SOON) {
+    p->close = p->last_alone - then < CLOSELY ? p->close + 1 : 0;
+    if (p->close == WORTH_A_WAKE) {
+        p->close = 0;
         start_threads(p);
         wake_idle(p, 0);
     }

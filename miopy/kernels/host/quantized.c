@@ -40,7 +40,8 @@ void *quantized_function(const pool *p, int number)
     return (void *)jobs[number];
 }
 
-/* Of integers, multiply-adds that take as long as an element, and of floats. */
+/* Multiply-adds that take as long as an element: of integers, and of floats, which jobs count in.
+ */
 enum { LIKE_AN_ELEMENT = 256, FLOATS_LIKE_IT = 1000 };
 
 static int launch(void *function, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z,
