@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+import gc
+import weakref
 from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any, NoReturn
 
@@ -209,6 +211,10 @@ def test_a_primitive_goes_from_engine_to_engine(backend):
         one.arrays[dn.DNNL_ARG_DST_LAYER][:] = np.nan
         one.execute(one.arrays)
         assert np.array_equal(one.output, expected)
+    one.run.stream, kept = None, weakref.ref(other.run.engine.backend)
+    del other, stream
+    gc.collect()
+    assert kept() is None, "the primitive keeps another engine"
 
 
 def test_an_engine_is_destroyed_when_no_primitive_executes():

@@ -186,9 +186,11 @@ def test_destroyed_handles_leave_no_threads_and_no_memory():
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="counts what /proc tells")
-@pytest.mark.parametrize("num_layers", [1, 3])
-def test_short_passes_start_threads_only_where_they_follow_each_other(monkeypatch, num_layers):
-    monkeypatch.setenv("MIOPY_NUM_THREADS", "2")
+@pytest.mark.parametrize(("num_layers", "workers"), [(1, 2), (3, 2), (1, 5)])
+def test_short_passes_start_threads_only_where_they_follow_each_other(
+    monkeypatch, num_layers, workers
+):
+    monkeypatch.setenv("MIOPY_NUM_THREADS", str(workers))
     run = Run(Case("lstm", (1,) * 4, 128, 128, num_layers))
     function, arguments = run.call("forward_inference")
     threads = len(os.listdir("/proc/self/task"))
@@ -202,7 +204,10 @@ def test_short_passes_start_threads_only_where_they_follow_each_other(monkeypatc
 
     alone = run.forward_inference()["y"].tobytes()
     assert started(2e-3) == 0
-    assert started(0) == 1
+    deadline = time.monotonic() + 20  # others may use the processors for a while
+    while not started(0) and time.monotonic() < deadline:
+        pass
+    assert started(0) == workers - 1
     assert run.forward_inference()["y"].tobytes() == alone
 
 

@@ -166,6 +166,11 @@ def _reader(
     opaque_alignment: int,
     type_without_letter: Any = None,
 ) -> Callable[[Any], int | None]:
+    """What `reader` answers, made anew.
+
+    type_without_letter   the dtype of the elements, if `dtype` has no letter
+    """
+
     def slowly(value: Any) -> int | None:
         if value is None and optional:
             return None

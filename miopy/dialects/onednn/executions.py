@@ -44,8 +44,7 @@ class Place:
         if value is None:
             raise BadParam(self.label, "must be given")
         if isinstance(value, Memory):
-            if not value.alive:
-                check_live(self.label, value, Memory)
+            check_live(self.label, value, Memory)
             descriptor = value.descriptor
             if descriptor is not self._equal:
                 if not descriptor.equals(self._wanted):
@@ -54,8 +53,7 @@ class Place:
                 self._equal = descriptor
             value = value.handle
         address = self._read(value)
-        if address % self._alignment:
-            check_alignment(self.label, address, self._alignment)
+        check_alignment(self.label, address, self._alignment)
         return address
 
 

@@ -23,7 +23,7 @@ class Primitive:
     c_name: ClassVar[str] = "dnnl_primitive_t"
 
     descriptor: PrimitiveDescriptor
-    executions: Executions | None = None  # those on the engine of the last
+    executions: Executions | None = None  # those on its own engine
     alive: bool = True
 
 
@@ -43,7 +43,6 @@ def dnnl_primitive_destroy(primitive: Primitive | None) -> None:
     """None is accepted."""
     if primitive is not None:
         primitive.alive = False
-        primitive.executions = None
 
 
 @entry
@@ -66,7 +65,9 @@ def dnnl_primitive_execute(
     given = _read(check_integer("nargs", nargs, 0), args)
     executions = primitive.executions
     if executions is None or executions.engine is not engine:
-        executions = primitive.executions = Executions(descriptor, engine)
+        executions = Executions(descriptor, engine)
+        if engine is descriptor.engine:  # another would live as long as the primitive
+            primitive.executions = executions
     executions.run(given)
 
 

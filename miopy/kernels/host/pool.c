@@ -13,9 +13,9 @@
 #define SPINS 4000  /* then a worker that waits for others offers them its processor, */
 #define YIELDS 1000 /* and then sleeps */
 
-/* Multiply-adds worth sharing with each thread that spins, and worth waking threads, which takes
- * some 50 microseconds. */
-enum { WORTH_SHARING = 400000, WORTH_WAKING = 2000000 };
+/* Multiply-adds worth sharing with threads that spin, and worth waking them, which takes some 50
+ * microseconds. */
+enum { WORTH_SHARING = 500000, WORTH_WAKING = 2000000 };
 /* Nanoseconds within which jobs follow each other closely, and how many of these in a row are worth
  * waking threads for what comes next: more than a call has. */
 enum { CLOSELY = 100000, WORTH_A_WAKE = 16 };
@@ -227,7 +227,7 @@ static int is_alone(pool *p, int64_t work)
 {
     if (work >= WORTH_WAKING)
         return 0;
-    if (p->size == 1 || work < (p->size - 1) * (int64_t)WORTH_SHARING)
+    if (p->size == 1 || work < WORTH_SHARING)
         return 1;
     if (p->started && !p->idle)
         return 0;
