@@ -64,8 +64,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 def forget_backends() -> None:
     """Those of dialects that have one for the process."""
-    tensorflow_memory.backend.cache_clear()
-    mpsgraph_memory.backend.cache_clear()
+    tensorflow_memory.home.cache_clear()
+    mpsgraph_memory.home.cache_clear()
 
 
 @pytest.fixture

@@ -291,13 +291,20 @@ class MpsgraphRun:
 
 
 def check(case: Problem, place: Any = None) -> MpsgraphRun:
-    """Run both operations of a problem and compare all they give with the reference."""
+    """Run both operations of a problem and compare all they give with the reference; what is
+    remembered and prepared of the calls gives the same bits."""
     run = MpsgraphRun(case, place)
     results = run.forward()
     run.assert_close("h", results[0], run.reference.run.y)
     if case.operation == "LSTM":
         run.assert_close("c", results[1], run.expected_cells())
-    expected = run.expected_gradients()
-    for name, gradient in run.gradients(results).items():
+    expected, gradients = run.expected_gradients(), run.gradients(results)
+    for name, gradient in gradients.items():
         run.assert_close(f"gradient of {name}", gradient, expected[name])
+    for _ in range(2):
+        run = MpsgraphRun(case, place)  # the same numbers elsewhere
+        again = run.forward()
+        assert list(map(contents, again)) == list(map(contents, results))
+        for name, gradient in run.gradients(again).items():
+            assert contents(gradient) == contents(gradients[name]), name
     return run

@@ -353,11 +353,11 @@ def test_tensorflows_ops_take_and_give_cupys_arrays(cupy, dtype):
     lengths = run.inputs.pop("sequence_lengths")
     arrays = {name: cupy.asarray(each) for name, each in (run.inputs | run.gradients).items()}
     given = {name: arrays[name] for name in run.inputs} | {"sequence_lengths": lengths}
-    tensorflow_memory.backend.cache_clear()
+    tensorflow_memory.home.cache_clear()
     forward = tc.CudnnRNNV3(**given, **run.attributes)
     arrays |= forward._asdict() | {"sequence_lengths": lengths}
     backprop = tc.CudnnRNNBackpropV3(**arrays, **run.attributes)
-    tensorflow_memory.backend.cache_clear()
+    tensorflow_memory.home.cache_clear()
     found = {"hy": forward.output_h.swapaxes(0, 1), "dw": backprop.params_backprop}
     got = {name: numbers_of(cupy.asnumpy(array), dtype) for name, array in found.items()}
     assert isinstance(forward.output, cupy.ndarray)
@@ -366,11 +366,11 @@ def test_tensorflows_ops_take_and_give_cupys_arrays(cupy, dtype):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_mpsgraphs_operations_take_and_give_cupys_arrays(cupy, dtype):
-    mpsgraph_memory.backend.cache_clear()
+    mpsgraph_memory.home.cache_clear()
     run = MpsgraphRun(problem("LSTM", bidirectional=True, dtype=dtype), place=cupy.asarray)
     h, c, z = results = run.forward()
     gradients = run.gradients(results)
-    mpsgraph_memory.backend.cache_clear()
+    mpsgraph_memory.home.cache_clear()
     assert all(isinstance(array, cupy.ndarray) for array in (h, c, z, *gradients.values()))
     run.assert_close("h", cupy.asnumpy(h), run.reference.run.y)
     for name, gradient in run.expected_gradients().items():

@@ -70,7 +70,7 @@ class Entry:
 
     def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
         objects = object_parameters(function)
-        parameters, arguments = _forwarded(function)
+        parameters, arguments = forwarded(function)
         text = WRAPPER.format(
             name=function.__name__,
             parameters=parameters,
@@ -87,7 +87,7 @@ class Entry:
         return functools.wraps(function)(wrapper)
 
 
-def _forwarded(function: Callable[..., Any]) -> tuple[str, str]:
+def forwarded(function: Callable[..., Any]) -> tuple[str, str]:
     """The parameters of a function without their defaults, and how they are passed on to it."""
     kinds = {name: each.kind for name, each in inspect.signature(function).parameters.items()}
     named = [name for name, kind in kinds.items() if kind is inspect.Parameter.KEYWORD_ONLY]

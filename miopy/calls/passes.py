@@ -9,97 +9,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from ..core import backward_data as data
-from ..core import backward_weights as weights
-from ..core import forward
-from ..core.backend import Walk
-from ..core.config import RNNConfig
-from ..core.forward import Rows
-from ..core.layout import Layout
-from ..core.overlap import Span, are_apart
-from ..core.placement import InBuffer
-from ..core.plan import Plan, plan
-from ..core.sequence import Sequence as Batches
+from ..core.overlap import are_apart
 from . import dropout
 from .data import Buffer, DataArguments
-from .dropout import DropoutDescription
-
-
-class Padded(NamedTuple):
-    """Where x or y keeps each packed row.
-
-    rows    of the tensor, those that hold no step included
-    index   row of every packed row; None if the tensor is packed
-    fill    bytes of the element that goes to rows without a step; None leaves them untouched
-    """
-
-    rows: int
-    index: Any = None
-    fill: bytes | None = None
-
-
-class Shapes(NamedTuple):
-    """The shapes of one call.
-
-    keeps_gradients   backward data leaves in the reserve, not in the workspace, what backward
-                      weights needs
-    """
-
-    config: RNNConfig
-    sequence: Batches
-    x: Padded
-    y: Padded
-    keeps_gradients: bool = False
-
-    @property
-    def x_elements(self) -> int:
-        return self.x.rows * self.config.input_size
-
-    @property
-    def y_elements(self) -> int:
-        return self.y.rows * self.config.output_size
-
-    @property
-    def h_elements(self) -> int:
-        return self.config.num_layers * self.sequence.batch * self.config.layer_output_size
-
-    @property
-    def initial_elements(self) -> int:
-        config = self.config
-        features = config.num_directions * config.initial_size
-        return config.num_layers * self.sequence.batch * features
-
-    @property
-    def c_elements(self) -> int:
-        config = self.config
-        units = config.num_directions * config.hidden_size
-        return config.num_layers * self.sequence.batch * units
-
-    def plan(self, *, training: bool) -> Plan:
-        return plan(
-            self.config,
-            self.sequence.rows,
-            training=training,
-            padded=self.x.index is not None or self.y.index is not None,
-            keeps_gradients=self.keeps_gradients,
-        )
-
-
-class Run(NamedTuple):
-    """What runs, and on what.
-
-    backend   the handle's
-    dropout   the RNN's descriptor; needed only if the config has dropout
-    """
-
-    backend: Any
-    layout: Layout
-    shapes: Shapes
-    dropout: DropoutDescription | None
-
-    def arguments(self) -> DataArguments:
-        config = self.shapes.config
-        return DataArguments(self.backend, config.dtype, config.itemsize)
+from .walks import (
+    Names,
+    Run,
+    Work,
+    backward_data_walk,
+    backward_weights_walk,
+    forward_work,
+)
 
 
 class Weights(NamedTuple):
@@ -107,17 +27,6 @@ class Weights(NamedTuple):
 
     argument: str
     value: Any
-
-
-class Work(NamedTuple):
-    """What a pass does on its memory.
-
-    walk     takes addresses by the names of arguments; of NULL ones there are none
-    others   memory that it takes besides, and whether it writes it
-    """
-
-    walk: Walk
-    others: tuple[tuple[Span, bool], ...] = ()
 
 
 class Pass:
@@ -163,12 +72,6 @@ class Pass:
         else:
             self._prepared(addresses)
 
-    def run_on(self, tensors: Mapping[str, Any], *others: Weights | Buffer | None) -> None:
-        """Run on what the pass was described with."""
-        values = {**tensors, **{each.argument: each.value for each in others if each}}
-        self.take_from(tuple(values))
-        self.run(tuple(values.values()))
-
     def _check(self, addresses: list[Any]) -> None:
         others = self._known_work().others
         if others or None in addresses or not are_apart(addresses, self._sizes):
@@ -186,12 +89,6 @@ class Pass:
         if self._work is None:
             self._work = self._find_work()
         return self._work
-
-
-def _fill(backend: Any, tensor: Padded, address: int, elements: int) -> None:
-    """Give every element of a padded tensor its padding value; valid rows are written later."""
-    if tensor.index is not None and tensor.fill is not None:
-        backend.fill(address, tensor.fill, elements)
 
 
 def forward_pass(
@@ -217,38 +114,9 @@ def forward_pass(
     if reserve:
         memory.opaque(reserve, writable=True)
 
-    weights_name, workspace_name = w.argument, workspace.argument
-    reserve_name = reserve.argument if reserve else ""
-    training, rows = reserve is not None, shapes.sequence.rows
-    backend, layout, _, descriptor = run._replace(dropout=dropout.values_of(run.dropout))
-
-    def work() -> Work:
-        found = None
-        if training:
-            found = dropout.between_layers(backend, descriptor, config, rows)
-        dropped = found and found[0]
-
-        def walk(backend: Any, at: Mapping[str, int]) -> None:
-            _fill(backend, shapes.y, at["y"], shapes.y_elements)
-            forward.forward(
-                shapes.plan(training=training),
-                backend,
-                shapes.sequence,
-                x=Rows(at["x"], shapes.x.index),
-                hx=at.get("hx"),
-                cx=at.get("cx"),
-                weights=InBuffer(layout, at[weights_name]),
-                y=Rows(at["y"], shapes.y.index),
-                hy=at.get("hy"),
-                cy=at.get("cy"),
-                workspace=at[workspace_name],
-                reserve=at.get(reserve_name),
-                dropout=dropped,
-            )
-
-        return Work(walk, ((found[1], found[0].advances),) if found else ())
-
-    return Pass(run, memory, work, {"hx": "hy", "cx": "cy"})
+    names = Names(w.argument, workspace.argument, reserve.argument if reserve else "")
+    run = run._replace(dropout=dropout.values_of(run.dropout))
+    return Pass(run, memory, lambda: forward_work(run, names), {"hx": "hy", "cx": "cy"})
 
 
 def backward_data_pass(
@@ -273,30 +141,8 @@ def backward_data_pass(
         memory.write("dcx", tensors["dcx"], shapes.c_elements, optional=True)
     memory.opaque(workspace, writable=True)
     memory.opaque(reserve, writable=shapes.keeps_gradients)
-    weights_name, workspace_name, reserve_name = w.argument, workspace.argument, reserve.argument
-    layout, descriptor = run.layout, dropout.values_of(run.dropout)
-
-    def walk(backend: Any, at: Mapping[str, int]) -> None:
-        scale = dropout.backward_scale(config, descriptor)
-        _fill(backend, shapes.x, at["dx"], shapes.x_elements)
-        data.backward_data(
-            shapes.plan(training=True),
-            backend,
-            shapes.sequence,
-            dy=Rows(at["dy"], shapes.y.index),
-            dhy=at.get("dhy"),
-            dcy=at.get("dcy"),
-            hx=at.get("hx"),
-            cx=at.get("cx"),
-            weights=InBuffer(layout, at[weights_name]),
-            dx=Rows(at["dx"], shapes.x.index),
-            dhx=at.get("dhx"),
-            dcx=at.get("dcx"),
-            workspace=at[workspace_name],
-            reserve=at[reserve_name],
-            scale=scale,
-        )
-
+    names = Names(w.argument, workspace.argument, reserve.argument)
+    walk = backward_data_walk(run._replace(dropout=dropout.values_of(run.dropout)), names)
     return Pass(run, memory, lambda: Work(walk))
 
 
@@ -316,20 +162,6 @@ def backward_weights_pass(
     memory.write(*dw, run.layout.size(shapes.config))
     memory.opaque(workspace, writable=True)
     memory.opaque(reserve, writable=False)
-    dw_name, workspace_name, reserve_name = dw.argument, workspace.argument, reserve.argument
-    layout = run.layout
-
-    def walk(backend: Any, at: Mapping[str, int]) -> None:
-        weights.backward_weights(
-            shapes.plan(training=True),
-            backend,
-            shapes.sequence,
-            x=Rows(at["x"], shapes.x.index),
-            hx=at.get("hx"),
-            dw=InBuffer(layout, at[dw_name]),
-            workspace=at[workspace_name],
-            reserve=at[reserve_name],
-            accumulate=accumulate,
-        )
-
+    names = Names(dw.argument, workspace.argument, reserve.argument)
+    walk = backward_weights_walk(run, names, accumulate=accumulate)
     return Pass(run, memory, lambda: Work(walk))

@@ -11,10 +11,11 @@ import functools
 import inspect
 import itertools
 import typing
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, ClassVar, ParamSpec
 
 from .arguments import object_class
+from .entry import forwarded
 from .passes import Pass
 
 P = ParamSpec("P")
@@ -75,22 +76,53 @@ class Passes:
         self._met.clear()
 
 
-# What the decorator puts around a function, compiled for each; see `entry`. A key that cannot be
-# made is one of arguments that are refused, however they go about it, or arrays of an own kind.
+# What is put around a function, compiled for each; see `entry`. A key that cannot be made is one of
+# arguments that are refused, however they go about it, or arrays of an own kind.
 WRAPPER = """
 def {name}({parameters}):
     try:
         key = ({name!r}, {key})
-        found = {handle}.passes.find(key)
+        found = {passes}.find(key)
     except Exception:
         key = found = None
     if found is None:
-        found = _function({parameters})
+        found = _function({arguments})
         found.take_from(_data)
         if key is not None:
-            {handle}.passes.meet(key, found)
-    found.run(({data},))
+            {passes}.meet(key, found)
+    return found.run(({data},))
 """
+
+
+def remembering(
+    function: Callable[P, Any],
+    passes: str,
+    key: Sequence[str],
+    data: Sequence[str],
+    names: Mapping[str, Any],
+) -> Any:
+    """A function that runs what `function` describes, or what it has described before.
+
+    passes   the expression of a `Passes`
+    key      expressions of what descriptions depend on
+    data     the parameters that are passed to what was described
+    names    what the expressions use besides parameters
+    """
+    parameters, arguments = forwarded(function)
+    text = WRAPPER.format(
+        name=function.__name__,
+        parameters=parameters,
+        arguments=arguments,
+        passes=passes,
+        key=", ".join(key),
+        data=", ".join(data),
+    )
+    found: dict[str, Any] = {"_function": function, "_data": tuple(data), **names}
+    exec(compile(text, f"<remembering {function.__name__}>", "exec"), found)
+    wrapper: Any = found[function.__name__]
+    wrapper.__defaults__ = function.__defaults__
+    wrapper.__kwdefaults__ = function.__kwdefaults__
+    return functools.wraps(function)(wrapper)
 
 
 def versions(descriptors: Any) -> tuple[int, ...]:
@@ -118,17 +150,9 @@ def repeated(
     handle, *others = names
     data = [name for name in others if hints[name] is Any]
     parts = [_key_part(name, hints[name]) for name in others]
-    text = WRAPPER.format(
-        name=function.__name__,
-        parameters=", ".join(names),
-        handle=handle,
-        key=", ".join([*parts, *(["_also()"] if also else [])]),
-        data=", ".join(data),
-    )
-    found: dict[str, Any] = {"_function": function, "_data": tuple(data), "_also": also}
-    found["_versions"] = versions
-    exec(compile(text, f"<repeated {function.__name__}>", "exec"), found)
-    wrapper: Any = functools.wraps(function)(found[function.__name__])
+    key = [*parts, *(["_also()"] if also else [])]
+    given = {"_also": also, "_versions": versions}
+    wrapper = remembering(function, f"{handle}.passes", key, data, given)
     wrapper.__annotations__ = function.__annotations__ | {"return": None}
     wrapper.__signature__ = inspect.signature(function).replace(return_annotation=None)
     return wrapper

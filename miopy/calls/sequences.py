@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..core import sequence as sequences
 from ..errors import BadParam
-from .passes import Padded
+from .walks import Padded
 
 PACKED, SEQ_MAJOR, BATCH_MAJOR = "packed", sequences.SEQ_MAJOR, sequences.BATCH_MAJOR
 

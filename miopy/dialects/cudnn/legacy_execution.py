@@ -12,18 +12,10 @@ from typing import Any
 
 from ...calls.arguments import require
 from ...calls.data import Buffer
-from ...calls.passes import (
-    Padded,
-    Pass,
-    Run,
-    Shapes,
-    Weights,
-    backward_data_pass,
-    backward_weights_pass,
-    forward_pass,
-)
+from ...calls.passes import Pass, Weights, backward_data_pass, backward_weights_pass, forward_pass
 from ...calls.repeated import repeated
 from ...calls.steps import check_descending, check_outputs
+from ...calls.walks import Padded, Run, Shapes
 from ...core import sequence as sequences
 from ...errors import BadParam
 from ...layouts import CUDNN

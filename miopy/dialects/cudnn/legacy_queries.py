@@ -7,7 +7,7 @@ from typing import Any
 
 from ...calls.arguments import check_enum
 from ...calls.data import Buffer, check_size
-from ...calls.passes import Run
+from ...calls.walks import Run
 from ...core.config import RNNConfig
 from ...core.layout import Parameter
 from ...core.memory import address_of

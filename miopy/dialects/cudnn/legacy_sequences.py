@@ -10,15 +10,9 @@ from typing import Any
 
 from ...calls.arguments import require
 from ...calls.data import Buffer
-from ...calls.passes import (
-    Pass,
-    Run,
-    Weights,
-    backward_data_pass,
-    backward_weights_pass,
-    forward_pass,
-)
+from ...calls.passes import Pass, Weights, backward_data_pass, backward_weights_pass, forward_pass
 from ...calls.repeated import repeated
+from ...calls.walks import Run
 from ...errors import NotSupported
 from .descriptors import RNNDescriptor
 from .entry import check_set, entry

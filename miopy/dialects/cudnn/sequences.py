@@ -21,17 +21,10 @@ from typing import Any
 
 from ...calls.arguments import check_enum, require
 from ...calls.data import Buffer, check_size
-from ...calls.passes import (
-    Pass,
-    Run,
-    Shapes,
-    Weights,
-    backward_data_pass,
-    backward_weights_pass,
-    forward_pass,
-)
+from ...calls.passes import Pass, Weights, backward_data_pass, backward_weights_pass, forward_pass
 from ...calls.repeated import repeated
 from ...calls.sequences import padded
+from ...calls.walks import Run, Shapes
 from ...core import sequence as sequences
 from ...core.config import RNNConfig
 from ...errors import BadParam, NotSupported

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...calls.arguments import require
-from ...calls.passes import Shapes
+from ...calls.walks import Shapes
 from ...errors import BadParam
 from .tensor import TensorDescriptor
 

@@ -16,17 +16,9 @@ from typing import Any
 
 from ...calls.arguments import check_enum, require
 from ...calls.data import Buffer, check_size
-from ...calls.passes import (
-    Padded,
-    Pass,
-    Run,
-    Shapes,
-    Weights,
-    backward_data_pass,
-    backward_weights_pass,
-    forward_pass,
-)
+from ...calls.passes import Pass, Weights, backward_data_pass, backward_weights_pass, forward_pass
 from ...calls.sequences import BATCH_MAJOR, PACKED, SEQ_MAJOR, padded
+from ...calls.walks import Padded, Run, Shapes
 from ...core import sequence as sequences
 from ...errors import BadParam
 from ...layouts import MIOPEN

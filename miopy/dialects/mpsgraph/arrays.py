@@ -1,4 +1,4 @@
-"""The arrays that an operation is given: their types, their shapes, and where they are."""
+"""The arrays that an operation is given: their types and their shapes."""
 
 from __future__ import annotations
 
@@ -6,32 +6,38 @@ import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from ...calls.data import DataArguments
 from ...core.config import DTYPES
-from ...core.memory import Location, address_of, describe
+from ...core.memory import Location, describe
 from ...errors import BadParam
 
 Shape = tuple[int, ...]
 
 
 class Array(NamedTuple):
-    """An array that was passed."""
+    """An array that was passed, by the name of its argument."""
 
+    name: str
     shape: Shape
-    address: int
 
 
 class Arrays:
-    """Reads the arrays of one call, all of the type of the first."""
+    """Reads what the arrays of one call are, all of the type of the first."""
 
     def __init__(self, location: Location) -> None:
         self._location = location
-        self._dtype: str | None = None
+        self._arguments: DataArguments | None = None
+
+    @property
+    def arguments(self) -> DataArguments:
+        """Those that were read; there is one at least."""
+        assert self._arguments is not None
+        return self._arguments
 
     @property
     def dtype(self) -> str:
         """A name in `core.config.DTYPES`."""
-        assert self._dtype is not None
-        return self._dtype
+        return self.arguments.dtype
 
     def read(self, argument: str, value: Any) -> Array:
         """Any shape without a length of 0. Raises BadParam."""
@@ -40,14 +46,14 @@ class Arrays:
         shape, dtype = describe(argument, value, location=self._location)
         if dtype not in DTYPES:
             raise BadParam(argument, f"must have elements of type {', '.join(DTYPES)}", dtype)
-        if self._dtype not in (None, dtype):
-            raise BadParam(argument, f"must have elements of type {self._dtype}, as source", dtype)
+        if self._arguments is None:
+            self._arguments = DataArguments(self._location, dtype, DTYPES[dtype].itemsize)
+        if self.dtype != dtype:
+            raise BadParam(argument, f"must have elements of type {self.dtype}, as source", dtype)
         if 0 in shape:
             raise BadParam(argument, "must have no length of 0", shape)
-        self._dtype = dtype
-        nbytes = math.prod(shape) * DTYPES[dtype].itemsize
-        address = address_of(argument, value, nbytes=nbytes, dtype=dtype, location=self._location)
-        return Array(shape, address)
+        self._arguments.read(argument, value, math.prod(shape))
+        return Array(argument, shape)
 
     def read_as(self, argument: str, value: Any, *shapes: Shape) -> Array:
         """One of the given shapes."""
@@ -153,4 +159,4 @@ def read_mask(arrays: Arrays, value: Any, sizes: Sizes) -> Array | None:
     fits = len(padded) == 2 and all(n in (1, m) for n, m in zip(padded, wanted, strict=True))
     if not fits:
         raise BadParam("mask", f"must have a shape that extends to {wanted}", array.shape)
-    return Array(padded, array.address)
+    return Array(array.name, padded)

@@ -3,13 +3,15 @@ call has given."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from ...calls.functions import Function, Memory
 from ...core.backend import Strided
 from ...core.backward_data import backward_data
 from ...core.backward_weights import backward_weights
 from ...core.forward import Rows, forward
-from .arrays import Array, Operands
+from .arrays import Array, Arrays, Operands
 from .memory import CallMemory
 from .model import Model, Parameters
 
@@ -46,14 +48,14 @@ class Call:
             return copy
         lengths, strides = (sizes.num_directions, gate), (direction, 1)
         for place, name in enumerate(names):
-            source = memory.at(given.address, self.gates.index(name) * gate)
+            source = memory.at(memory.address(given), self.gates.index(name) * gate)
             to = memory.at(copy, place * gate)
             memory.move(lengths, Strided(to, strides), Strided(source, strides))
         return copy
 
     def parameters(self) -> Parameters:
         """Where the weights are."""
-        at = {name: array.address for name, array in self.given.items()}
+        at = {name: self.memory.address(array) for name, array in self.given.items()}
         return self._placed(at, self._peephole, self.model.config.record.peepholes)
 
     def _placed(
@@ -77,7 +79,7 @@ class Call:
             memory.device,
             self.model.sequence,
             weights=self.parameters(),
-            x=Rows(self.operands.source.address),
+            x=Rows(self.memory.address(self.operands.source)),
             hx=self.hx,
             cx=self.cx,
             y=Rows(y),
@@ -88,25 +90,21 @@ class Call:
             recurrent_mask=self.mask,
         )
 
-    def gradients(
-        self, reserve: int, dy: Array, dhy: Array | None, dcy: Array | None
-    ) -> dict[str, Any]:
-        """New arrays by the names of what they are gradients of: all operands but the mask."""
+    def gradients(self, reserve: int, dy: Array, dhy: Array | None, dcy: Array | None) -> None:
+        """Give new arrays by the names of what they are gradients of: all operands but the mask."""
         plan, memory, device = self.model.plan(training=True), self.memory, self.memory.device
-        found: dict[str, Any] = {}
         at: dict[str, int] = {}
         for name, array in self.given.items():
             is_state = name in ("initState", "initCell")
-            new = memory.new_state(array) if is_state else memory.new(array.shape)
-            found[name], at[name] = new
-        weights, x = self.parameters(), Rows(self.operands.source.address)
+            at[name] = memory.new_state(array) if is_state else memory.new(name, array.shape)
+        weights, x = self.parameters(), Rows(memory.address(self.operands.source))
         workspace = memory.scratch_bytes(plan.workspace.nbytes)
         backward_data(
             plan,
             device,
             self.model.sequence,
             weights=weights,
-            dy=Rows(dy.address),
+            dy=Rows(memory.address(dy)),
             dhy=memory.read_state(dhy),
             dcy=memory.read_state(dcy),
             hx=self.hx,
@@ -131,4 +129,24 @@ class Call:
         if "secondaryBias" in at and not self.model.config.record.separate:
             memory.zero(at["secondaryBias"], self.model.sizes.output[2])
         memory.finish()
-        return found
+
+
+def function_of(
+    arrays: Arrays,
+    model: Model,
+    operands: Operands,
+    run: Callable[[Call], None],
+    gradients: Sequence[str] = (),
+    **named: Array | None,
+) -> Function[list[Any]]:
+    """What calls of an operation do: `run`, on the operands of each. They return the new arrays in
+    the order in which they are made, or those of `gradients` in that order."""
+    dtype, sizes = arrays.dtype, operands.sizes
+
+    def walk(memory: Memory) -> None:
+        run(Call(CallMemory(memory, dtype, sizes), model, operands, **named))
+
+    def give(made: dict[str, Any]) -> list[Any]:
+        return [made[name] for name in gradients or made if name in made]
+
+    return Function(arrays.arguments, walk, rows=sizes.rows, give=give)

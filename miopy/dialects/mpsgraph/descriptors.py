@@ -11,17 +11,32 @@ operation.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import Field, dataclass, fields
 from enum import IntEnum
 from functools import lru_cache
+from operator import attrgetter
 from typing import Any
 
 from ...calls.arguments import check_enum
 from ...core.cells import ACTIVATIONS
 from ...errors import BadParam
 
-remembered_fields: Callable[[Any], tuple[Field[Any], ...]] = lru_cache(fields)
+_fields: Callable[[Any], tuple[Field[Any], ...]] = lru_cache(fields)
+
+
+@lru_cache
+def _properties(kind: Hashable) -> Callable[[Any], tuple[Any, ...]]:
+    """What gives those of a descriptor of a class."""
+    names = [each.name for each in _fields(kind)]
+    return attrgetter(*names)
+
+
+def descriptor_part(descriptor: Any) -> Hashable:
+    """What it says, for telling calls apart: True is no 1."""
+    kind = type(descriptor)
+    values = _properties(kind)(descriptor)  # type: ignore[arg-type]
+    return kind, values, tuple(map(type, values))
 
 
 class MPSGraphRNNActivation(IntEnum):
@@ -123,7 +138,7 @@ def check_descriptor(value: Any, kind: type[Any]) -> None:
     """Raise BadParam unless it is of that class and every property of its kind."""
     if not isinstance(value, kind):
         raise BadParam("descriptor", f"must be a {kind.__name__}", type(value).__name__)
-    for each in remembered_fields(kind):
+    for each in _fields(kind):
         found = getattr(value, each.name)
         if isinstance(each.default, bool):
             if not isinstance(found, bool):

@@ -26,23 +26,25 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...calls.functional import functional
+from ...calls.functions import Function
 from .arrays import Array, Arrays, Operands, read_operands
-from .call import Call
-from .descriptors import MPSGraphGRUDescriptor, check_descriptor, core_names
+from .call import Call, function_of
+from .descriptors import MPSGraphGRUDescriptor, check_descriptor, core_names, descriptor_part
 from .entry import entry
 from .kept import Kept
-from .memory import CallMemory, backend
-from .model import choose, model_of
+from .memory import backend, home
+from .model import Model, choose, model_of
 
 GRADIENTS = ("source", "recurrentWeight", "inputWeight", "bias", "initState", "secondaryBias")
 
 
-def _call(
+def _model(
     arrays: Arrays,
     descriptor: MPSGraphGRUDescriptor,
     operands: Operands,
     secondary: Array | None,
-) -> Call:
+) -> Model:
     activations = (
         descriptor.updateGateActivation,
         descriptor.resetGateActivation,
@@ -51,12 +53,11 @@ def _call(
     usual = "gru" if descriptor.resetAfter else "reset_before_gru"
     gates = "r z n" if descriptor.resetGateFirst else "z r n"
     choice = choose(usual, f"general_{usual}", gates, core_names(activations), descriptor.flipZ)
-    memory = CallMemory(backend(), arrays.dtype, operands.sizes)
-    model = model_of(choice, descriptor, operands, arrays.dtype, secondary)
-    return Call(memory, model, operands, secondaryBias=secondary)
+    return model_of(choice, descriptor, operands, arrays.dtype, secondary)
 
 
 @entry
+@functional(home, {"descriptor": descriptor_part})
 def GRU(
     source: Any,
     recurrentWeight: Any,
@@ -68,7 +69,7 @@ def GRU(
     *,
     descriptor: MPSGraphGRUDescriptor,
     name: str | None = None,
-) -> list[Any]:
+) -> Function[list[Any]]:
     """[h], or of a descriptor with training [h, zState].
 
     h is (T, N, D * H), zState (T, N, D * 3H): the gates after their activations, in the order of
@@ -80,17 +81,21 @@ def GRU(
     operands = read_operands(arrays, 3, descriptor.bidirectional, given)
     vector = operands.sizes.output[2:]
     secondary = arrays.read_optional("secondaryBias", secondaryBias, vector)
-    call = _call(arrays, descriptor, operands, secondary)
-    h, y = call.memory.new(operands.sizes.output)
-    if not descriptor.training:
-        call.forward(y, None)
-        return [h]
-    kept = Kept(call)
-    call.forward(y, kept.reserve)
-    return [h, kept.give_gates()]
+    model = _model(arrays, descriptor, operands, secondary)
+    shape, training = operands.sizes.output, descriptor.training
+
+    def run(call: Call) -> None:
+        y = call.memory.new("h", shape)
+        kept = Kept(call) if training else None
+        call.forward(y, kept.reserve if kept else None)
+        if kept:
+            kept.give_gates()
+
+    return function_of(arrays, model, operands, run, secondaryBias=secondary)
 
 
 @entry
+@functional(home, {"descriptor": descriptor_part})
 def GRUGradients(
     source: Any,
     recurrentWeight: Any,
@@ -106,7 +111,7 @@ def GRUGradients(
     *,
     descriptor: MPSGraphGRUDescriptor,
     name: str | None = None,
-) -> list[Any]:
+) -> Function[list[Any]]:
     """The gradients of source, recurrentWeight, inputWeight, bias, initState and secondaryBias,
     those of absent ones left out, in the shapes of what they are gradients of.
 
@@ -128,10 +133,13 @@ def GRUGradients(
     h = arrays.read_as("outputFwd", outputFwd, sizes.output)
     dhy = arrays.read_optional("stateGradient", stateGradient, *sizes.states)
     secondary = arrays.read_optional("secondaryBias", secondaryBias, sizes.output[2:])
-    call = _call(arrays, descriptor, operands, secondary)
-    kept = Kept(call)
-    kept.take_gates(z)
-    kept.take_outputs(h)
-    kept.take_products()
-    found = call.gradients(kept.reserve, dy, dhy, None)
-    return [found[name] for name in GRADIENTS if name in found]
+    model = _model(arrays, descriptor, operands, secondary)
+
+    def run(call: Call) -> None:
+        kept = Kept(call)
+        kept.take_gates(z)
+        kept.take_outputs(h)
+        kept.take_products()
+        call.gradients(kept.reserve, dy, dhy, None)
+
+    return function_of(arrays, model, operands, run, GRADIENTS, secondaryBias=secondary)

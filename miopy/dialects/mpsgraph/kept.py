@@ -10,8 +10,6 @@ product itself is made once more, of all steps at once.
 
 from __future__ import annotations
 
-from typing import Any
-
 from ...core import sequence as sequences
 from ...core.backend import ForwardRun, Layer, Matrix, Strided
 from ...core.config import RNNConfig
@@ -64,43 +62,43 @@ class Kept:
         directions, _, hidden = self._lengths
         return hidden, directions * hidden, 1
 
-    def give_gates(self) -> Any:
-        """A new array of z."""
-        array, address = self._memory.new(self._sizes.pre_activations)
+    def give_gates(self) -> None:
+        """A new array, z."""
+        address = self._memory.new("zState", self._sizes.pre_activations)
         for name in self._call.gates:
             self._memory.move(self._lengths, self._gate(address, name), self._plane(name))
-        return array
 
     def take_gates(self, z: Array) -> None:
         """The inverse. A cell that does not save its gates does not need them either."""
+        address = self._memory.address(z)
         for name in self._call.gates:
             if name in self._record.saved:
-                self._memory.move(self._lengths, self._plane(name), self._gate(z.address, name))
+                self._memory.move(self._lengths, self._plane(name), self._gate(address, name))
 
-    def give_cells(self) -> Any:
+    def give_cells(self) -> None:
         """A new array of cell states (T, N, D * H)."""
-        array, address = self._memory.new(self._sizes.output)
+        address = self._memory.new("c", self._sizes.output)
         to, source = Strided(address, self._side_by_side), Strided(self._at("cells"), self._dense)
         self._memory.narrow(self._lengths, to, source)
-        return array
 
     def take_cells(self, c: Array) -> None:
         """The inverse."""
-        to, source = Strided(self._at("cells"), self._dense), Strided(c.address, self._side_by_side)
+        source = Strided(self._memory.address(c), self._side_by_side)
+        to = Strided(self._at("cells"), self._dense)
         self._memory.widen(self._lengths, to, source)
 
     def take_outputs(self, h: Array) -> None:
         """The outputs of forward as they were given."""
         memory = self._memory
         nbytes = self._sizes.rows * self._sizes.output[2] * memory.itemsize
-        memory.device.copy(self._at("outputs"), h.address, nbytes)
+        memory.device.copy(self._at("outputs"), memory.address(h), nbytes)
 
     def outputs_of(self, values: Array, gates: Array | None = None) -> None:
         """outputs = o * activation(values), o being a block of `gates`, or 1."""
         outputs = Strided(self._at("outputs"), self._side_by_side)
-        self._activate(outputs.address, values.address)
+        self._activate(outputs.address, self._memory.address(values))
         if gates is not None:
-            factor = self._gate(gates.address, "o")
+            factor = self._gate(self._memory.address(gates), "o")
             self._memory.multiply(self._lengths, outputs, outputs, factor)
 
     def _activate(self, to: int, values: int) -> None:
@@ -187,7 +185,7 @@ class Kept:
         for direction in range(directions):
             to = memory.at(plane.address, direction * plane.strides[0])
             if secondary is not None:
-                bias = Strided(memory.at(secondary.address, direction * hidden), (0, 1))
+                bias = Strided(memory.at(memory.address(secondary), direction * hidden), (0, 1))
                 memory.move((rows, hidden), Strided(to, plane.strides[1:]), bias)
             first = (direction * gates + self._call.gates.index(name)) * hidden
             memory.device.gemm(

@@ -26,13 +26,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...calls.functional import functional
+from ...calls.functions import Function
 from .arrays import Array, Arrays, Operands, Shape, Sizes, read_operands
-from .call import Call
-from .descriptors import MPSGraphLSTMDescriptor, check_descriptor, core_names
+from .call import Call, function_of
+from .descriptors import MPSGraphLSTMDescriptor, check_descriptor, core_names, descriptor_part
 from .entry import entry
 from .kept import Kept
-from .memory import CallMemory, backend
-from .model import choose, model_of
+from .memory import backend, home
+from .model import Model, choose, model_of
 
 GRADIENTS = (
     *("source", "recurrentWeight", "inputWeight", "bias", "peephole"),
@@ -40,13 +42,12 @@ GRADIENTS = (
 )
 
 
-def _call(
+def _model(
     arrays: Arrays,
     descriptor: MPSGraphLSTMDescriptor,
     operands: Operands,
-    cell: Array | None,
     peephole: Array | None,
-) -> Call:
+) -> Model:
     activations = (
         descriptor.inputGateActivation,
         descriptor.forgetGateActivation,
@@ -60,9 +61,7 @@ def _call(
         "i g f o" if descriptor.forgetGateLast else "i f g o",
         core_names(activations),
     )
-    memory = CallMemory(backend(), arrays.dtype, operands.sizes)
-    model = model_of(choice, descriptor, operands, arrays.dtype)
-    return Call(memory, model, operands, initCell=cell, peephole=peephole)
+    return model_of(choice, descriptor, operands, arrays.dtype)
 
 
 def _peephole_shapes(sizes: Sizes) -> tuple[Shape, ...]:
@@ -72,6 +71,7 @@ def _peephole_shapes(sizes: Sizes) -> tuple[Shape, ...]:
 
 
 @entry
+@functional(home, {"descriptor": descriptor_part})
 def LSTM(
     source: Any,
     recurrentWeight: Any,
@@ -84,7 +84,7 @@ def LSTM(
     *,
     descriptor: MPSGraphLSTMDescriptor,
     name: str | None = None,
-) -> list[Any]:
+) -> Function[list[Any]]:
     """[h], [h, c] of a descriptor with produceCell, or [h, c, zState] with training.
 
     h and c are (T, N, D * H), zState (T, N, D * 4H): the gates after their activations, in the
@@ -97,17 +97,24 @@ def LSTM(
     sizes = operands.sizes
     cell = arrays.read_optional("initCell", initCell, *sizes.states)
     vector = arrays.read_optional("peephole", peephole, *_peephole_shapes(sizes))
-    call = _call(arrays, descriptor, operands, cell, vector)
-    h, y = call.memory.new(sizes.output)
-    if not (descriptor.produceCell or descriptor.training):
-        call.forward(y, None)
-        return [h]
-    kept = Kept(call)
-    call.forward(y, kept.reserve)
-    return [h, kept.give_cells(), *([kept.give_gates()] if descriptor.training else [])]
+    model = _model(arrays, descriptor, operands, vector)
+    training = descriptor.training
+    keeps = training or descriptor.produceCell
+
+    def run(call: Call) -> None:
+        y = call.memory.new("h", sizes.output)
+        kept = Kept(call) if keeps else None
+        call.forward(y, kept.reserve if kept else None)
+        if kept:
+            kept.give_cells()
+        if kept and training:
+            kept.give_gates()
+
+    return function_of(arrays, model, operands, run, initCell=cell, peephole=vector)
 
 
 @entry
+@functional(home, {"descriptor": descriptor_part})
 def LSTMGradients(
     source: Any,
     recurrentWeight: Any,
@@ -125,7 +132,7 @@ def LSTMGradients(
     *,
     descriptor: MPSGraphLSTMDescriptor,
     name: str | None = None,
-) -> list[Any]:
+) -> Function[list[Any]]:
     """The gradients of source, recurrentWeight, inputWeight, bias, peephole, initState and
     initCell, those of absent ones left out, in the shapes of what they are gradients of.
 
@@ -149,11 +156,14 @@ def LSTMGradients(
     dcy = arrays.read_optional("cellGradient", cellGradient, *sizes.states)
     cell = arrays.read_optional("initCell", initCell, *sizes.states)
     vector = arrays.read_optional("peephole", peephole, *_peephole_shapes(sizes))
-    call = _call(arrays, descriptor, operands, cell, vector)
-    kept = Kept(call)
-    kept.take_gates(z)
-    kept.take_cells(c)
-    kept.outputs_of(c, z)
-    kept.take_products()
-    found = call.gradients(kept.reserve, dy, dhy, dcy)
-    return [found[name] for name in GRADIENTS if name in found]
+    model = _model(arrays, descriptor, operands, vector)
+
+    def run(call: Call) -> None:
+        kept = Kept(call)
+        kept.take_gates(z)
+        kept.take_cells(c)
+        kept.outputs_of(c, z)
+        kept.take_products()
+        call.gradients(kept.reserve, dy, dhy, dcy)
+
+    return function_of(arrays, model, operands, run, GRADIENTS, initCell=cell, peephole=vector)

@@ -7,16 +7,22 @@ import functools
 from typing import Any
 
 from ... import backends
-from ...calls.arrays import new_array
+from ...calls.functional import Home
+from ...calls.functions import Memory
+from ...calls.repeated import Passes
 from ...core.backend import Strided
 from ...core.config import DTYPES
 from .arrays import Array, Shape, Sizes
 
 
 @functools.cache
-def backend() -> Any:
+def home() -> Home:
     """The process's own, made at the first call: operations have no handle."""
-    return backends.get()
+    return Home(backends.get(), Passes())
+
+
+def backend() -> Any:
+    return home().backend
 
 
 class CallMemory:
@@ -26,21 +32,23 @@ class CallMemory:
     sequence, both are the same.
     """
 
-    def __init__(self, device: Any, dtype: str, sizes: Sizes) -> None:
-        self.device, self.dtype, self.sizes = device, dtype, sizes
+    def __init__(self, memory: Memory, dtype: str, sizes: Sizes) -> None:
+        self.device, self.dtype, self.sizes = memory.device, dtype, sizes
         self.itemsize = DTYPES[dtype].itemsize
-        self._scratch: list[Any] = []  # until the call ends
+        self._memory = memory
         self._unfinished: list[tuple[int, int]] = []
 
-    def new(self, shape: Shape) -> tuple[Any, int]:
-        """An array to be returned, and its address."""
-        return new_array(self.device, shape, self.dtype)
+    def address(self, array: Array) -> int:
+        """Where an array is that was passed."""
+        return self._memory.at[array.name]
+
+    def new(self, name: str, shape: Shape) -> int:
+        """The address of an array to be returned."""
+        return self._memory.new(name, shape, self.dtype)
 
     def scratch_bytes(self, nbytes: int) -> int:
         """The address of bytes that last until the call ends."""
-        array, address = new_array(self.device, (nbytes,), "uint8")
-        self._scratch.append(array)
-        return address
+        return self._memory.scratch(nbytes)
 
     def scratch(self, elements: int) -> int:
         """The address of elements that last as long."""
@@ -95,21 +103,24 @@ class CallMemory:
 
     def read_state(self, state: Array | None) -> int | None:
         """The address of (D, N, H)."""
-        if state is None or not self._exchanges:
-            return state and state.address
+        if state is None:
+            return None
+        address = self.address(state)
+        if not self._exchanges:
+            return address
         lengths, ours, apples = self._by_direction
         copy = self.scratch(self.sizes.batch * self.sizes.output[2])
-        self.move(lengths, Strided(copy, ours), Strided(state.address, apples))
+        self.move(lengths, Strided(copy, ours), Strided(address, apples))
         return copy
 
-    def new_state(self, state: Array) -> tuple[Any, int]:
-        """An array shaped as a state, and where the core writes (D, N, H) for `finish`."""
-        array, address = self.new(state.shape)
+    def new_state(self, state: Array) -> int:
+        """Where the core writes (D, N, H), for `finish` to return a gradient of a state."""
+        address = self.new(state.name, state.shape)
         if not self._exchanges:
-            return array, address
+            return address
         copy = self.scratch(self.sizes.batch * self.sizes.output[2])
         self._unfinished.append((address, copy))
-        return array, copy
+        return copy
 
     def finish(self) -> None:
         """Bring the states that were written into Apple's order."""
@@ -126,5 +137,5 @@ class CallMemory:
         row = columns if rows > 1 else 0
         strides = (self.sizes.hidden_size, row, 1) if columns > 1 else (0, row, 0)
         copy = self.scratch(self.sizes.batch * self.sizes.output[2])
-        self.move(lengths, Strided(copy, ours), Strided(mask.address, strides))
+        self.move(lengths, Strided(copy, ours), Strided(self.address(mask), strides))
         return copy

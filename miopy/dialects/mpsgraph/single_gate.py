@@ -19,12 +19,19 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...calls.functional import functional
+from ...calls.functions import Function
 from .arrays import Arrays, read_operands
-from .call import Call
-from .descriptors import MPSGraphSingleGateRNNDescriptor, check_descriptor, core_names
+from .call import Call, function_of
+from .descriptors import (
+    MPSGraphSingleGateRNNDescriptor,
+    check_descriptor,
+    core_names,
+    descriptor_part,
+)
 from .entry import entry
 from .kept import Kept
-from .memory import CallMemory, backend
+from .memory import backend, home
 from .model import Choice, choose, model_of
 
 USUAL = {"relu": "relu", "tanh": "tanh", "sigmoid": "logistic"}
@@ -40,6 +47,7 @@ def _choice(descriptor: MPSGraphSingleGateRNNDescriptor, *, gives_state: bool) -
 
 
 @entry
+@functional(home, {"descriptor": descriptor_part})
 def singleGateRNN(
     source: Any,
     recurrentWeight: Any,
@@ -50,27 +58,29 @@ def singleGateRNN(
     *,
     descriptor: MPSGraphSingleGateRNNDescriptor,
     name: str | None = None,
-) -> list[Any]:
+) -> Function[list[Any]]:
     """[h], or of a descriptor with training [h, zState], each (T, N, D * H); zState is what the
     activation is taken of."""
     given = locals()
     check_descriptor(descriptor, MPSGraphSingleGateRNNDescriptor)
-    device = backend()
-    arrays = Arrays(device)
+    arrays = Arrays(backend())
     operands = read_operands(arrays, 1, descriptor.bidirectional, given)
-    choice = _choice(descriptor, gives_state=descriptor.training)
-    memory = CallMemory(device, arrays.dtype, operands.sizes)
-    call = Call(memory, model_of(choice, descriptor, operands, arrays.dtype), operands)
-    h, y = memory.new(operands.sizes.output)
-    if not descriptor.training:
-        call.forward(y, None)
-        return [h]
-    kept = Kept(call)
-    call.forward(y, kept.reserve)
-    return [h, kept.give_gates()]
+    shape, training = operands.sizes.output, descriptor.training
+    choice = _choice(descriptor, gives_state=training)
+    model = model_of(choice, descriptor, operands, arrays.dtype)
+
+    def run(call: Call) -> None:
+        y = call.memory.new("h", shape)
+        kept = Kept(call) if training else None
+        call.forward(y, kept.reserve if kept else None)
+        if kept:
+            kept.give_gates()
+
+    return function_of(arrays, model, operands, run)
 
 
 @entry
+@functional(home, {"descriptor": descriptor_part})
 def singleGateRNNGradients(
     source: Any,
     recurrentWeight: Any,
@@ -84,7 +94,7 @@ def singleGateRNNGradients(
     *,
     descriptor: MPSGraphSingleGateRNNDescriptor,
     name: str | None = None,
-) -> list[Any]:
+) -> Function[list[Any]]:
     """The gradients of source, recurrentWeight, inputWeight, bias and initState, those of absent
     ones left out, in the shapes of what they are gradients of.
 
@@ -97,19 +107,20 @@ def singleGateRNNGradients(
     """
     given = locals()
     check_descriptor(descriptor, MPSGraphSingleGateRNNDescriptor)
-    device = backend()
-    arrays = Arrays(device)
+    arrays = Arrays(backend())
     operands = read_operands(arrays, 1, descriptor.bidirectional, given)
     sizes = operands.sizes
     dy = arrays.read_as("sourceGradient", sourceGradient, sizes.output)
     z = arrays.read_as("zState", zState, sizes.output)
     dhy = arrays.read_optional("stateGradient", stateGradient, *sizes.states)
     choice = _choice(descriptor, gives_state=False)
-    memory = CallMemory(device, arrays.dtype, sizes)
-    call = Call(memory, model_of(choice, descriptor, operands, arrays.dtype), operands)
-    kept = Kept(call)
-    kept.take_gates(z)
-    kept.outputs_of(z)
-    kept.take_products()
-    found = call.gradients(kept.reserve, dy, dhy, None)
-    return [found[name] for name in GRADIENTS if name in found]
+    model = model_of(choice, descriptor, operands, arrays.dtype)
+
+    def run(call: Call) -> None:
+        kept = Kept(call)
+        kept.take_gates(z)
+        kept.outputs_of(z)
+        kept.take_products()
+        call.gradients(kept.reserve, dy, dhy, None)
+
+    return function_of(arrays, model, operands, run, GRADIENTS)

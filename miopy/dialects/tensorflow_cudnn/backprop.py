@@ -17,7 +17,9 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from ...calls.data import Buffer
-from ...calls.passes import Run, Weights, backward_data_pass, backward_weights_pass
+from ...calls.functional import functional
+from ...calls.functions import Function, Memory
+from ...calls.walks import Names, Run, backward_data_walk, backward_weights_walk
 from ...core.memory import describe
 from ...core.plan import Plan
 from ...errors import BufferTooSmall
@@ -25,9 +27,9 @@ from ...layouts import CUDNN
 from .attributes import Attributes, read_attributes
 from .dropout import DropoutStates
 from .entry import InvalidTypeError, entry
-from .memory import CallMemory, backend
+from .memory import CallMemory, backend, home
 from .model import Inputs, read_inputs, reserve_elements
-from .tensors import Tensor, check_shape, read_tensors
+from .tensors import Tensor, check_shape, lengths_part, read_arguments, read_tensors
 
 
 class Backprop(NamedTuple):
@@ -40,6 +42,7 @@ class Backprop(NamedTuple):
 
 
 @entry
+@functional(home)
 def CudnnRNNBackprop(
     *,
     input: Any,
@@ -60,12 +63,13 @@ def CudnnRNNBackprop(
     seed: int = 0,
     seed2: int = 0,
     name: str | None = None,
-) -> Backprop:
+) -> Function[Backprop]:
     """Of CudnnRNN."""
     return _backprop(locals())
 
 
 @entry
+@functional(home)
 def CudnnRNNBackpropV2(
     *,
     input: Any,
@@ -87,12 +91,13 @@ def CudnnRNNBackpropV2(
     seed: int = 0,
     seed2: int = 0,
     name: str | None = None,
-) -> Backprop:
+) -> Function[Backprop]:
     """Of CudnnRNNV2. host_reserved must be of int8; what it holds is not read."""
     return _backprop(locals())
 
 
 @entry
+@functional(home, {"sequence_lengths": lengths_part})
 def CudnnRNNBackpropV3(
     *,
     input: Any,
@@ -117,7 +122,7 @@ def CudnnRNNBackpropV3(
     num_proj: int = 0,
     time_major: bool = True,
     name: str | None = None,
-) -> Backprop:
+) -> Function[Backprop]:
     """Of CudnnRNNV3. What output_backprop holds past the end of a sequence does not matter, and
     input_backprop is 0 there. host_reserved is as in V2."""
     return _backprop(locals())
@@ -148,7 +153,7 @@ def _read_gradients(
     return tensors
 
 
-def _read_reserve(device: Any, plan: Plan, first: Tensor, value: Any) -> Buffer:
+def _check_reserve(device: Any, plan: Plan, first: Tensor, value: Any) -> Buffer:
     reserve = read_tensors(device, input=first.value, reserve_space=value)["reserve_space"]
     needed = reserve_elements(plan)
     if reserve.num_elements < needed:
@@ -157,39 +162,44 @@ def _read_reserve(device: Any, plan: Plan, first: Tensor, value: Any) -> Buffer:
     return Buffer("reserve_space", value, plan.reserve.nbytes)
 
 
-def _backprop(values: Mapping[str, Any]) -> Backprop:
-    """The gradients, from the arguments of one of the three."""
+def _backprop(values: Mapping[str, Any]) -> Function[Backprop]:
+    """What an op does, from the arguments of one call."""
     attributes = read_attributes(values)
     if "host_reserved" in values:
         _check_host_reserved(values["host_reserved"])
-    inputs = read_inputs(backend(), attributes, values)
+    device = backend()
+    inputs = read_inputs(device, attributes, values)
     model, tensors = inputs
-    memory = CallMemory(backend(), model)
-    device = memory.device
     shapes = model.shapes
     plan = shapes.plan(training=True)
     gradients = _read_gradients(device, attributes, inputs, values)
-    reserve = _read_reserve(device, plan, tensors["input"], values["reserve_space"])
-    at: dict[str, Any] = dict.fromkeys(("cx", "dcy", "dcx"))
-    at["x"] = tensors["input"].address(device)
-    at["hx"] = memory.read_state(tensors["input_h"])
-    at["dy"] = gradients["output_backprop"].address(device)
-    at["dhy"] = memory.read_state(gradients["output_h_backprop"])
-    dx, at["dx"] = memory.new(tensors["input"].shape)
-    dhx, at["dhx"] = memory.new_state(model.h_shape)
-    if attributes.has_c:
-        at["cx"] = memory.read_state(tensors["input_c"])
-        at["dcy"] = memory.read_state(gradients["output_c_backprop"])
-        dcx, at["dcx"] = memory.new_state(model.c_shape)
-    else:
-        dcx = memory.placeholder()
-    dw, dw_address = memory.new(tensors["params"].shape)
-    workspace = memory.workspace(plan.workspace.nbytes)
-    run = Run(device, CUDNN, shapes, DropoutStates(attributes.rate))
-    params = Weights("params", tensors["params"].address(device))
-    backward_data_pass(run, at, params, workspace, reserve).run_on(at, params, workspace, reserve)
-    dparams = Weights("params_backprop", dw_address)
-    of_weights = backward_weights_pass(run, at, dparams, workspace, reserve)
-    of_weights.run_on(at, dparams, workspace, reserve)
-    memory.finish()
-    return Backprop(dx, dhx, dcx, dw)
+    reserve = _check_reserve(device, plan, tensors["input"], values["reserve_space"])
+    x_shape, params_shape = tensors["input"].shape, tensors["params"].shape
+
+    def walk(memory: Memory) -> None:
+        own = CallMemory(memory, model)
+        at = {name: memory.at[name] for name in ("params", "reserve_space")}
+        at |= {"x": memory.at["input"], "dy": memory.at["output_backprop"]}
+        at["hx"] = own.read_state("input_h", model.h_shape)
+        at["dhy"] = own.read_state("output_h_backprop", model.h_shape)
+        at["dx"] = own.new("input_backprop", x_shape)
+        at["dhx"] = own.new_state("input_h_backprop", model.h_shape)
+        if attributes.has_c:
+            at["cx"] = own.read_state("input_c", model.c_shape)
+            at["dcy"] = own.read_state("output_c_backprop", model.c_shape)
+            at["dcx"] = own.new_state("input_c_backprop", model.c_shape)
+        else:
+            own.placeholder("input_c_backprop")
+        at["params_backprop"] = own.new("params_backprop", params_shape)
+        at["workspace"] = memory.scratch(plan.workspace.nbytes)
+        run = Run(memory.device, CUDNN, shapes, DropoutStates(attributes.rate))
+        spaces = "workspace", "reserve_space"
+        backward_data_walk(run, Names("params", *spaces))(memory.device, at)
+        backward_weights_walk(run, Names("params_backprop", *spaces))(memory.device, at)
+        own.finish()
+
+    read = [name for name in gradients if name.endswith("_backprop")]
+    arguments = read_arguments(device, tensors | {name: gradients[name] for name in read})
+    arguments.opaque(reserve, writable=False)
+    rows = shapes.sequence.rows
+    return Function(arguments, walk, rows=rows, give=lambda given: Backprop(**given))

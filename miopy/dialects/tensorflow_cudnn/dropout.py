@@ -34,13 +34,10 @@ class DropoutStates(NamedTuple):
 
 
 def draw_states(memory: CallMemory, attributes: Attributes, model: Model) -> DropoutStates:
-    """The states of one training call, in its scratch; none without dropout."""
-    config = model.config
-    if not config.dropout:
-        return DropoutStates(attributes.rate)
-    device = memory.device
+    """The states of one training call with dropout, in its scratch."""
+    config, device = model.config, memory.device
     nbytes = device.dropout_states_nbytes(sum(model.lengths) * config.output_size)
-    address = memory.scratch_address(nbytes)
+    address = memory.scratch(nbytes)
     seed = next_seed(attributes.seed, config, attributes.rate, model.steps)
     device.initialize_dropout_states(address, nbytes, seed)
     return DropoutStates(attributes.rate, address, nbytes)

@@ -12,19 +12,23 @@ another cell than LSTM is a scalar 0, and so is reserve_space in inference.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from ...calls.data import Buffer
-from ...calls.passes import Run, Weights, forward_pass
+from ...calls.functional import functional
+from ...calls.functions import Function, Memory
+from ...calls.walks import Names, Run, forward_work
 from ...layouts import CUDNN
 from .attributes import check_bool, read_attributes
 from .dropout import DropoutStates, draw_states
 from .entry import entry
-from .memory import CallMemory, backend
+from .memory import CallMemory, backend, home
 from .model import read_inputs, reserve_elements
+from .tensors import lengths_part, read_arguments
+
+R = TypeVar("R")
 
 
 class Forward(NamedTuple):
@@ -47,6 +51,7 @@ class ForwardReserved(NamedTuple):
 
 
 @entry
+@functional(home)
 def CudnnRNN(
     *,
     input: Any,
@@ -61,12 +66,13 @@ def CudnnRNN(
     seed2: int = 0,
     is_training: bool = True,
     name: str | None = None,
-) -> Forward:
+) -> Function[Forward]:
     """All sequences have the full length."""
-    return _forward(locals())
+    return _forward(locals(), Forward)
 
 
 @entry
+@functional(home)
 def CudnnRNNV2(
     *,
     input: Any,
@@ -81,14 +87,19 @@ def CudnnRNNV2(
     seed2: int = 0,
     is_training: bool = True,
     name: str | None = None,
-) -> ForwardReserved:
+) -> Function[ForwardReserved]:
     """As CudnnRNN. host_reserved is, in training, two zeros: the algorithm, of which there is one,
     and whether it uses tensor cores."""
-    forward = _forward(locals())
-    return ForwardReserved(*forward, np.zeros((2,) if is_training else (), np.int8))
+    shape = (2,) if is_training else ()
+
+    def give(**given: Any) -> ForwardReserved:
+        return ForwardReserved(**given, host_reserved=np.zeros(shape, np.int8))
+
+    return _forward(locals(), give)
 
 
 @entry
+@functional(home, {"sequence_lengths": lengths_part})
 def CudnnRNNV3(
     *,
     input: Any,
@@ -106,7 +117,7 @@ def CudnnRNNV3(
     is_training: bool = True,
     time_major: bool = True,
     name: str | None = None,
-) -> ForwardReserved:
+) -> Function[ForwardReserved]:
     """Sequences of different lengths, in any order.
 
     sequence_lengths   (batch,) int32 on the host, each from 0 to steps. What input holds past the
@@ -118,37 +129,44 @@ def CudnnRNNV3(
 
     host_reserved is a scalar 0.
     """
-    return ForwardReserved(*_forward(locals()), np.zeros((), np.int8))
+
+    def give(**given: Any) -> ForwardReserved:
+        return ForwardReserved(**given, host_reserved=np.zeros((), np.int8))
+
+    return _forward(locals(), give)
 
 
-def _forward(values: Mapping[str, Any]) -> Forward:
-    """The outputs that all three have, from the arguments of one of them."""
+def _forward(values: Mapping[str, Any], give: Callable[..., R]) -> Function[R]:
+    """What an op does, from the arguments of one call; `give` takes the outputs of all three."""
     attributes = read_attributes(values)
     is_training = check_bool("is_training", values["is_training"])
     model, tensors = read_inputs(backend(), attributes, values)
-    memory = CallMemory(backend(), model)
-    at: dict[str, Any] = {"cx": None, "cy": None}
-    at["x"] = tensors["input"].address(memory.device)
-    at["hx"] = memory.read_state(tensors["input_h"])
-    output, at["y"] = memory.new(model.output_shape)
-    output_h, at["hy"] = memory.new_state(model.h_shape)
-    if attributes.has_c:
-        at["cx"] = memory.read_state(tensors["input_c"])
-        output_c, at["cy"] = memory.new_state(model.c_shape)
-    else:
-        output_c = memory.placeholder()
-    shapes = model.shapes
+    shapes, config = model.shapes, model.config
     plan = shapes.plan(training=is_training)
-    states, reserve = DropoutStates(0.0), None
-    if is_training:
-        states = draw_states(memory, attributes, model)
-        reserve_space, _ = memory.new((reserve_elements(plan),))
-        reserve = Buffer("reserve_space", reserve_space, plan.reserve.nbytes)
-    else:
-        reserve_space = memory.placeholder()
-    run = Run(memory.device, CUDNN, shapes, states)
-    params = Weights("params", tensors["params"].address(memory.device))
-    workspace = memory.workspace(plan.workspace.nbytes)
-    forward_pass(run, at, params, workspace, reserve).run_on(at, params, workspace, reserve)
-    memory.finish()
-    return Forward(output, output_h, output_c, reserve_space)
+    draws = is_training and config.dropout
+    names = Names("params", "workspace", "reserve_space" if is_training else "")
+
+    def walk(memory: Memory) -> None:
+        own = CallMemory(memory, model)
+        at = {"x": memory.at["input"], "params": memory.at["params"]}
+        at["hx"] = own.read_state("input_h", model.h_shape)
+        at["y"] = own.new("output", model.output_shape)
+        at["hy"] = own.new_state("output_h", model.h_shape)
+        if attributes.has_c:
+            at["cx"] = own.read_state("input_c", model.c_shape)
+            at["cy"] = own.new_state("output_c", model.c_shape)
+        else:
+            own.placeholder("output_c")
+        if is_training:
+            at["reserve_space"] = own.new("reserve_space", (reserve_elements(plan),))
+        else:
+            own.placeholder("reserve_space")
+        at["workspace"] = memory.scratch(plan.workspace.nbytes)
+        states = draw_states(own, attributes, model) if draws else DropoutStates(attributes.rate)
+        run = Run(memory.device, CUDNN, shapes, states)
+        forward_work(run, names).walk(memory.device, at)
+        own.finish()
+
+    inputs = read_arguments(backend(), tensors)
+    rows = shapes.sequence.rows
+    return Function(inputs, walk, rows=rows, give=lambda given: give(**given), prepares=not draws)

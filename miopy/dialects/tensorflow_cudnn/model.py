@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from ...calls.passes import Shapes
 from ...calls.sequences import BATCH_MAJOR, SEQ_MAJOR, padded
+from ...calls.walks import Shapes
 from ...core import sequence as sequences
 from ...core.config import RNNConfig
 from ...core.memory import Location

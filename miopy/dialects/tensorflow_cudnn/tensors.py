@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...calls.data import DataArguments
 from ...core.config import DTYPES
 from ...core.memory import Location, address_of, describe
 from ...errors import BadParam
@@ -65,6 +67,15 @@ def read_tensors(location: Location, **values: Any) -> dict[str, Tensor]:
     return tensors
 
 
+def read_arguments(location: Location, tensors: Mapping[str, Tensor]) -> DataArguments:
+    """Those whose memory is read, all of one type."""
+    dtype = next(iter(tensors.values())).dtype
+    arguments = DataArguments(location, dtype, DTYPES[dtype].itemsize)
+    for name, tensor in tensors.items():
+        arguments.read(name, tensor.value, tensor.num_elements)
+    return arguments
+
+
 def check_rank(argument: str, shape: Shape, rank: int) -> None:
     if len(shape) != rank:
         text = f"Shape must be rank {rank} but is rank {len(shape)}"
@@ -90,6 +101,14 @@ def read_lengths(argument: str, value: Any, batch: int, steps: int) -> tuple[int
         if not 0 <= length <= steps:
             raise BadParam(f"{argument}[{index}]", f"must be from 0 to {steps}", length)
     return tuple(lengths.tolist())
+
+
+def lengths_part(value: Any) -> Hashable:
+    """What they are, for telling calls apart: an array's type and contents, or numbers of a list
+    with their types."""
+    if type(value) is np.ndarray:
+        return value.dtype, value.shape, value.tobytes()
+    return type(value), tuple(value), tuple(map(type, value))
 
 
 def read_scalar(argument: str, value: Any) -> int:
