@@ -22,7 +22,6 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 TILES = ROOT / "tests/tiles"
 HOST = ROOT / "miopy/kernels/host"
-GENERATED = ROOT / "build/host"
 CACHE = ROOT / "build/tiles"
 SOURCES = (
     TILES / "kernels.c",
@@ -44,7 +43,7 @@ FLAGS = (
         "-Werror",
     ),
     *("-Wno-psabi", "-Wno-unused-parameter", "-Wno-missing-field-initializers"),
-    *("-pthread", "-include", str(TILES / "tiles.h"), f"-I{HOST}", f"-I{GENERATED}"),
+    *("-pthread", "-include", str(TILES / "tiles.h"), f"-I{HOST}"),
     f"-I{sysconfig.get_path('include')}",
 )
 

@@ -22,7 +22,7 @@ from .arrays import element_type
 from .host_operations import Operations, pointer
 from .host_program import take_down
 from .host_quantized import quantized_on
-from .host_stepped import HostEngine
+from .host_stepped import HostEngine, check_steps
 from .scratch import Allocator, Scratch
 
 BUILDS = (
@@ -103,7 +103,6 @@ class HostBackend(Operations):
         self._pool = ffi.gc(created, lib.pool_destroy)
         self._allocator = Allocator(_allocate, ALIGNMENT)
         self._scratch = Scratch(self._allocator)
-        self._engine = HostEngine(self._pool, self._scratch)
         self._locks: dict[int, threading.Lock] = {}
         # Holding the locks, not this: a cycle would keep threads until Python looks for cycles.
         self.quantized = quantized_on(self._pool, partial(lock_of_process, self._locks))
@@ -151,7 +150,10 @@ class HostBackend(Operations):
 
     def _compose(self, compose: Callable[..., None], run: ForwardRun | BackwardRun) -> None:
         with self._lock:
-            compose(self._engine, [run])
+            compose(HostEngine(self._pool, self._scratch.address, self._run_steps), [run])
+
+    def _run_steps(self, call: Any, parts: list[Any], kept: Any) -> None:
+        check_steps(lib.run_operation(self._pool, lib.STEPS, call, ffi.NULL))
 
     def prepare(self, walk: Walk, names: tuple[str, ...]) -> Callable[[list[int]], None] | None:
         program = take_down(self._pool, walk, names)
@@ -165,9 +167,6 @@ class HostBackend(Operations):
 
         return execute
 
-    def copy(self, to: int, source: int, nbytes: int) -> None:
-        lib.copy_bytes(pointer(to), pointer(source), nbytes)
-
     initialize_dropout_states = staticmethod(host_elementwise.initialize_dropout_states)
     dropout_states_nbytes = staticmethod(host_elementwise.dropout_states_nbytes)
     dropout_mask = staticmethod(host_elementwise.dropout_mask)
@@ -175,8 +174,6 @@ class HostBackend(Operations):
     dropout_apply = staticmethod(host_elementwise.dropout_apply)
     set_tensor = staticmethod(host_elementwise.set_tensor)
     scale_tensor = staticmethod(host_elementwise.scale_tensor)
-    transform_tensor = staticmethod(host_elementwise.transform_tensor)
-    op_tensor = staticmethod(host_elementwise.op_tensor)
 
     def dropout(
         self,

@@ -1,4 +1,4 @@
-"""Dropout and the tensor operations on the host; see `core.backend` for what each does."""
+"""Dropout, and tensors set and scaled on the host; see `core.backend` for what each does."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ TYPES = {
     "int64": 6,
     "uint8": 7,
 }
-_OPERATIONS = ("add", "multiply", "minimum", "maximum")  # as numbered in kernels/tensor_op.c
 
 
 def _pointer(address: int) -> Any:
@@ -64,24 +63,3 @@ def set_tensor(dtype: str, lengths: tuple[int, ...], y: Strided, alpha: bytes) -
 
 def scale_tensor(dtype: str, lengths: tuple[int, ...], y: Strided, alpha: bytes) -> None:
     lib.scale_tensor(TYPES[dtype], len(lengths), lengths, *_walk(y), alpha)
-
-
-def transform_tensor(
-    dtype: str, lengths: tuple[int, ...], y: Strided, x: Strided, alpha: bytes, beta: bytes
-) -> None:
-    walks = *_walk(y), *_walk(x)
-    lib.transform_tensor(TYPES[dtype], len(lengths), lengths, *walks, alpha, beta)
-
-
-def op_tensor(
-    dtype: str,
-    op: str,
-    lengths: tuple[int, ...],
-    c: Strided,
-    a: Strided,
-    b: Strided,
-    scalars: tuple[float, float, float],
-) -> None:
-    walks = *_walk(c), *_walk(a), *_walk(b)
-    number = _OPERATIONS.index(op)
-    lib.op_tensor(TYPES[dtype], number, len(lengths), lengths, *walks, *scalars)

@@ -18,6 +18,7 @@ from .host_stepped import CELL_NUMBER
 from .stepped import STORAGE
 
 VOID = ffi.typeof("void *")
+OPERATIONS = ("add", "multiply", "minimum", "maximum")  # as numbered in kernels/tensor_op.c
 
 
 def pointer(address: int | None) -> Any:
@@ -229,6 +230,43 @@ class Operations:
         source = ffi.new("char[]", item)
         call = ffi.new("rows_call *", (pointer(to), source, ffi.NULL, count, len(item)))
         self._do(lib.FILL_ITEMS, call, source)
+
+    def copy(self, to: int, source: int, nbytes: int) -> None:
+        call = ffi.new("rows_call *", (pointer(to), pointer(source), ffi.NULL, 1, nbytes))
+        self._do(lib.COPY_BYTES, call, None)
+
+    def transform_tensor(
+        self,
+        dtype: str,
+        lengths: tuple[int, ...],
+        y: Strided,
+        x: Strided,
+        alpha: bytes,
+        beta: bytes,
+    ) -> None:
+        call = ffi.new("transform_call *")
+        call.type, call.dims, call.alpha, call.beta = TYPES[dtype], len(lengths), alpha, beta
+        call.lengths, call.y_strides, call.x_strides = lengths, y.strides, x.strides
+        call.y, call.x = pointer(y.address), pointer(x.address)
+        self._do(lib.TRANSFORM, call, None)
+
+    def op_tensor(
+        self,
+        dtype: str,
+        op: str,
+        lengths: tuple[int, ...],
+        c: Strided,
+        a: Strided,
+        b: Strided,
+        scalars: tuple[float, float, float],
+    ) -> None:
+        call = ffi.new("combine_call *")
+        call.type, call.op, call.dims = TYPES[dtype], OPERATIONS.index(op), len(lengths)
+        call.alpha1, call.alpha2, call.beta = scalars
+        call.lengths, call.c_strides = lengths, c.strides
+        call.a_strides, call.b_strides = a.strides, b.strides
+        call.c, call.a, call.b = (pointer(each.address) for each in (c, a, b))
+        self._do(lib.COMBINE, call, None)
 
     def convert_tensor(
         self,

@@ -1,19 +1,20 @@
 """Walks of the core taken down once, to run on any memory in one call of the compiled kernels.
 
-While a walk is taken down, argument number n, from 1 on, lies at n << BASE_SHIFT: every pointer
-that the walk puts into a call then tells which argument it belongs to, and where in it.
+While a walk is taken down, argument number n, from 1 on, lies at n << BASE_SHIFT, and scratch as if
+it were the last: every pointer that the walk puts into a call then tells which of them it belongs
+to, and where in it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import lru_cache
-from itertools import chain
 from typing import Any
 
 from ..core.backend import BackwardRun, ForwardRun, Walk
 from ._host import ffi, lib
 from .host_operations import Operations
+from .host_stepped import HostEngine, check_steps
 
 BASE_SHIFT: int = lib.BASE_SHIFT
 _PRODUCT = ffi.typeof("gemm_call *")
@@ -24,18 +25,34 @@ class _NotTaken(Exception):
 
 
 class _Calls(Operations):
-    """Takes down what is called instead of doing it."""
+    """Takes down what is called instead of doing it.
 
-    def __init__(self) -> None:
+    scratch         where scratch lies meanwhile
+    scratch_nbytes  what steps need of it
+    """
+
+    def __init__(self, pool: Any, scratch: int) -> None:
         self.calls: list[tuple[int, Any]] = []
+        self.parts: list[Any] = []  # structs whose pointers may move
         self.kept: list[Any] = []
+        self.scratch_nbytes = 0
+        self._pool, self._scratch = pool, scratch
 
     def _do(self, operation: int, call: Any, kept: Any) -> None:
         self.calls.append((operation, call))
+        self.parts += _parts(call)
         self.kept.append(kept)
 
     def _compose(self, compose: Callable[..., None], run: ForwardRun | BackwardRun) -> None:
-        raise _NotTaken
+        compose(HostEngine(self._pool, self._take_scratch, self._run_steps), [run])
+
+    def _take_scratch(self, nbytes: int) -> int:
+        self.scratch_nbytes = max(self.scratch_nbytes, nbytes)
+        return self._scratch
+
+    def _run_steps(self, call: Any, parts: list[Any], kept: Any) -> None:
+        self._do(lib.STEPS, call, kept)
+        self.parts += parts
 
     def __getattr__(self, name: str) -> Any:
         raise _NotTaken(name)
@@ -75,9 +92,9 @@ class Program:
         operations = [operation for operation, _ in taken.calls]
         calls = [call for _, call in taken.calls]
         needs = (lib.operation_scratch(pool, *each) for each in taken.calls)
-        self.scratch_nbytes = max(needs, default=0)
+        self.scratch_nbytes = max(taken.scratch_nbytes, *needs, 0)
         pointers, places = [], []
-        for part in chain.from_iterable(map(_parts, calls)):
+        for part in taken.parts:
             start = ffi.cast("char *", part)
             for offset in _pointers(ffi.typeof(part).item):
                 place = ffi.cast("uint64_t *", start + offset)[0]
@@ -91,18 +108,18 @@ class Program:
             ffi.new("uint64_t[]", places),
         )
         self._program = ffi.new("program *", (len(calls), len(places), *arrays))
-        self._bases = ffi.new("uint64_t[]", num_arguments + 1)
-        self._kept = calls, taken.kept, arrays
+        self._bases = ffi.new("uint64_t[]", num_arguments + 2)
+        self._kept = calls, taken.parts, taken.kept, arrays
 
     def run(self, pool: Any, addresses: list[int], scratch: int) -> None:
         """Once at a time."""
-        self._bases[1 : len(addresses) + 1] = addresses
-        lib.run_program(pool, self._program, self._bases, ffi.cast("void *", scratch))
+        self._bases[1 : len(addresses) + 2] = [*addresses, scratch]
+        check_steps(lib.run_program(pool, self._program, self._bases, ffi.cast("void *", scratch)))
 
 
 def take_down(pool: Any, walk: Walk, names: tuple[str, ...]) -> Program | None:
     """The program of a walk; None if there cannot be one."""
-    taken = _Calls()
+    taken = _Calls(pool, len(names) + 1 << BASE_SHIFT)
     try:
         walk(taken, {name: number << BASE_SHIFT for number, name in enumerate(names, start=1)})
     except _NotTaken:

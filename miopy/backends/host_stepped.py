@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,6 @@ from ..core.cells import CELLS
 from ..errors import DeviceError
 from . import _stepped
 from ._host import ffi, lib
-from .scratch import Scratch
 from .stepped import STORAGE
 
 CELL_NUMBER = {name: number for number, name in enumerate(CELLS)}
@@ -23,7 +23,14 @@ KERNELS = (
     *("mask_states", "mask_products"),
 )
 ALIGNMENT = 64
-ONE_BY_ONE = Choice(STEPWISE, "a launch is a call here")
+ONE_BY_ONE = Choice(STEPWISE, "a launch is a part of a job here")
+# Multiply-adds of a step that take as long as its workers' meetings, and of a number of the cell.
+WORTH_MEETING, OF_CELL = 400000, 32
+RUNS = {
+    function: _stepped.ffi.addressof(_stepped.lib, name)
+    for name in ("run_forward", "run_backward")
+    for function in [getattr(_stepped.lib, name)]
+}
 
 
 def _number(pointer: Any) -> int:
@@ -31,19 +38,21 @@ def _number(pointer: Any) -> int:
 
 
 class HostEngine:
-    """A pool's kernels and products behind `stepped.Engine`; calls on it come one at a time."""
+    """A pool's kernels and products behind `stepped.Engine`, for one call.
 
-    def __init__(self, pool: Any, scratch: Scratch) -> None:
-        self._pool, self._scratch = pool, scratch
-        self._blas = ffi.new("host_blas *")
-        self._blas.pool = pool
-        self._calls = calls = _stepped.ffi.new("device_calls *")
-        cast = _stepped.ffi.cast
-        calls.launch = cast("launch_function *", _number(lib.stepped_launch()))
-        calls.gemm = cast("gemm_function *", _number(lib.stepped_gemm()))
-        calls.blas = cast("void *", _number(self._blas))
-        calls.transpose, calls.most_blocks = 1, 1
-        calls.type = tuple(STORAGE.values())
+    scratch   bytes -> an address of so many that are aligned
+    run       runs a call of `stepped_run`, given its runs, and what owns what it points to
+    """
+
+    def __init__(
+        self,
+        pool: Any,
+        scratch: Callable[[int], int],
+        run: Callable[[Any, list[Any], Any], None],
+    ) -> None:
+        self._scratch, self._run = scratch, run
+        self._call = ffi.new("stepped_call *")
+        self._call.host.pool = pool
 
     def kernels(self, layer: Layer, choice: Choice, *, backward: bool) -> dict[str, int]:
         cell, storage = CELL_NUMBER[layer.config.cell], STORAGE[layer.config.dtype]
@@ -62,24 +71,54 @@ class HostEngine:
         return ONE_BY_ONE
 
     def regions(self, layer: Layer, *nbytes: int) -> list[int]:
-        """Behind them is the scratch of the largest product."""
-        config = layer.config
-        widths = config.num_gates * config.hidden_size, config.state_size, config.initial_size
-        largest = max(*widths, layer.input_size)
-        shape = max(layer.sequence.rows, 1), largest, largest
-        products = lib.stepped_scratch(self._pool, STORAGE[config.dtype], *shape)
+        """Behind them is the scratch of products."""
+        matrices, host, sequence = _matrices(layer), self._call.host, layer.sequence
+        host.rows, host.steps = sequence.rows, sequence.steps
+        of_row = sum(rows * columns for rows, columns in matrices)
+        of_row += OF_CELL * layer.config.num_gates * layer.config.hidden_size
+        of_step = of_row * sequence.rows // max(sequence.steps, 1)
+        host.work = of_row * sequence.rows if of_step >= WORTH_MEETING else 0
+        flat = [size for each in matrices for size in each]
+        flat += [size for each in matrices for size in reversed(each)]  # backward
+        storage = STORAGE[layer.config.dtype]
+        products = lib.stepped_scratch(
+            ffi.addressof(host), storage, len(flat) // 2, ffi.new("int64_t[]", flat)
+        )
         starts = [0]
         for size in (*nbytes, products):
             starts.append(starts[-1] + -(-size // ALIGNMENT) * ALIGNMENT)
-        base = self._scratch.address(starts[-1])
-        self._blas.scratch = ffi.cast("void *", base + starts[-2])
-        self._blas.nbytes = products
+        base = self._scratch(starts[-1])
+        host.scratch = ffi.cast("void *", base + starts[-2])
         return [base + start for start in starts[:-2]]
 
     def upload(self, array: np.ndarray[Any, Any] | None) -> int:
         return 0 if array is None else array.ctypes.data
 
     def run(self, function: Any, calls: Any, layer: Layer) -> None:
-        error = function(self._calls, calls, len(calls))
-        if error:
-            raise DeviceError("scratch", "must hold the largest product of a step", error)
+        call, device = self._call, _stepped.ffi.new("device_calls *")
+        address = _stepped.ffi.cast("uintptr_t", RUNS[function])
+        call.function = ffi.cast("void *", int(address))
+        call.calls, call.runs = ffi.cast("void *", device), ffi.cast("void *", calls)
+        call.count = len(calls)
+        runs = [_stepped.ffi.addressof(calls, number) for number in range(len(calls))]
+        self._run(call, runs, (device, calls, layer.sequence))
+
+
+def check_steps(error: int) -> None:
+    """Raise DeviceError for what `run_operation` answers, unless that is 0."""
+    if error:
+        raise DeviceError("scratch", "must hold the largest product of a step", error)
+
+
+def _matrices(layer: Layer) -> list[tuple[int, int]]:
+    """Rows and columns of those that steps multiply by, forward."""
+    config = layer.config
+    gates = config.num_gates * config.hidden_size
+    found = [(gates, config.initial_size)]
+    if config.record.late is not None:
+        found.append((config.hidden_size, config.hidden_size))  # backward, apart from the others
+    if layer.input is not None:
+        found.append((gates, layer.input_size))
+    if layer.projection is not None:
+        found.append((config.state_size, config.hidden_size))
+    return found

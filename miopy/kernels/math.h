@@ -8,6 +8,8 @@
 #include "storage.h"
 
 #define zero ((real)0)
+#define real_of(x) ((real)(x))
+#define integer_of(x) ((int)(x)) /* of what is the same everywhere */
 #define pick(condition, a, b) ((condition) ? (a) : (b))
 
 /* 1 where x > 0, else 0. */

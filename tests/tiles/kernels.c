@@ -3,7 +3,7 @@
 #include "../../miopy/kernels/host/kernels.c"
 #undef has_build
 #include "quantized_jobs.h"
-#include "stepped_cells.inc"
+#include "steps.h"
 
 int may_use_matrix_unit(void) { return 1; }
 int has_pairs(void) { return 1; }
@@ -14,8 +14,9 @@ const kernel_table avx512_bf16, avx512_float, avx512_double, avx2_float, avx2_do
     base_double;
 const quantized_jobs quantized_avx512, quantized_avx2, quantized_base;
 
-void *const stepped_kernels_f32[1],
-    *const stepped_kernels_f16[1], *const stepped_kernels_bf16[1], *const stepped_kernels_f64[1];
-#define MISSING(cell) \
-    void *const cell##_f32[1], *const cell##_f16[1], *const cell##_bf16[1], *const cell##_f64[1];
-EACH_STEPPED_CELL(MISSING)
+step_kernels avx512_float_steps[1], avx512_double_steps[1], avx2_float_steps[1],
+    avx2_double_steps[1], base_float_steps[32], base_double_steps[1];
+void (*const stepped_kernels_f32[1])(void **, worker),
+    (*const stepped_kernels_f16[1])(void **, worker),
+    (*const stepped_kernels_bf16[1])(void **, worker),
+    (*const stepped_kernels_f64[1])(void **, worker);

@@ -23,13 +23,13 @@ INLINE void augru_forward(const real *scalars, const real *pre, const real *prev
 INLINE void augru_backward(const real *scalars, const real *saved, const real *prev,
                            const real *next, const real *dnext, real *dpre, real *dprev)
 {
-    const int as_onednn = scalars[0] > zero;
-    real z = saved[0], n = saved[2], w = pick(as_onednn, z, (1 - saved[3]) * z);
+    const int as_onednn = integer_of(scalars[0]);
+    real z = saved[0], n = saved[2], w = as_onednn ? z : (1 - saved[3]) * z;
     real dw = dnext[0] * (prev[0] - n);
     dpre[0] = dw * (1 - saved[3]) * z * (1 - z);
     dpre[1] = zero;
     dpre[2] = dnext[0] * (1 - w) * (1 - n * n);
-    dpre[3] = -dw * z * pick(as_onednn, z * (1 - z), zero + 1);
+    dpre[3] = -dw * z * (as_onednn ? z * (1 - z) : real_of(1));
     dprev[0] = dnext[0] * w;
 }
 

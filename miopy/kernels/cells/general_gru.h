@@ -2,6 +2,8 @@
  *     z, r = act(a)   n = act(n_x + r*n_h)   h' = (1-k)*n + k*h
  *   pre: z r n_h n_x    states: h    saved: z r n n_h
  *   scalars: the activations of z r n, and 1 if flipped, else 0 */
+#ifndef MIOPY_CELLS_GENERAL_GRU_H
+#define MIOPY_CELLS_GENERAL_GRU_H
 #include "activation.h"
 
 INLINE real general_gru_keep(real z, real flip) { return flip + (1 - 2 * flip) * z; }
@@ -30,3 +32,5 @@ INLINE void general_gru_backward(const real *scalars, const real *saved, const r
     dpre[3] = dn;
     dprev[0] = dnext[0] * keep;
 }
+
+#endif

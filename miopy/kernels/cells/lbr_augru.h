@@ -17,14 +17,14 @@ INLINE void lbr_augru_forward(const real *scalars, const real *pre, const real *
 INLINE void lbr_augru_backward(const real *scalars, const real *saved, const real *prev,
                                const real *next, const real *dnext, real *dpre, real *dprev)
 {
-    const int as_onednn = scalars[0] > zero;
+    const int as_onednn = integer_of(scalars[0]);
     real z = saved[0], r = saved[1], n = saved[2], n_h = saved[3];
-    real w = pick(as_onednn, z, (1 - saved[4]) * z);
+    real w = as_onednn ? z : (1 - saved[4]) * z;
     real dw = dnext[0] * (prev[0] - n), dn = dnext[0] * (1 - w) * (1 - n * n);
     dpre[0] = dw * (1 - saved[4]) * z * (1 - z);
     dpre[1] = dn * n_h * r * (1 - r);
     dpre[2] = dn * r;
     dpre[3] = dn;
-    dpre[4] = -dw * z * pick(as_onednn, z * (1 - z), zero + 1);
+    dpre[4] = -dw * z * (as_onednn ? z * (1 - z) : real_of(1));
     dprev[0] = dnext[0] * w;
 }

@@ -1,6 +1,8 @@
 /* LSTM: i, f, o = sigmoid(a)   g = tanh(a_g)   c' = f*clip(c) + i*g   h' = o*tanh(clip(c'))
  *   pre: i f g o    states: h c    saved: i f g o    scalars: the bounds of clip, and what NaN
  * becomes. Without clipping the bounds are infinite and NaN becomes NaN. */
+#ifndef MIOPY_CELLS_LSTM_H
+#define MIOPY_CELLS_LSTM_H
 INLINE real lstm_clip(real c, const real *scalars)
 {
     real bounded = pick(c < scalars[0], scalars[0], pick(c > scalars[1], scalars[1], c));
@@ -47,3 +49,5 @@ INLINE void lstm_backward(const real *scalars, const real *saved, const real *pr
     dprev[0] = zero;
     dprev[1] = dc * f * lstm_passes(prev[1], scalars);
 }
+
+#endif

@@ -1,5 +1,7 @@
 /* GRU, reset before the product: z, r = sigmoid(a)   n = tanh(a_n)   h' = (1-z)*n + z*h
  *   pre: z r n, n's product being with its operand r*h    states: h    saved: z r n */
+#ifndef MIOPY_CELLS_RESET_BEFORE_GRU_H
+#define MIOPY_CELLS_RESET_BEFORE_GRU_H
 INLINE real reset_before_gru_operand(const real *scalars, const real *pre, const real *prev)
 {
     return sigmoid(pre[1]) * prev[0];
@@ -35,3 +37,5 @@ INLINE void reset_before_gru_operand_backward(const real *scalars, const real *s
     dpre[1] += doperand * prev[0] * r * (1 - r);
     dprev[0] += doperand * r;
 }
+
+#endif

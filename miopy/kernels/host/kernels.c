@@ -40,7 +40,7 @@ int has_build(int build)
     return build == 4;
 }
 
-static const kernel_table *kernels_for(const pool *p, int storage)
+const kernel_table *kernels_for(const pool *p, int storage)
 {
     return builds[pool_build(p)][storage == F64 ? 1 : storage == BF16 ? 2 : 0];
 }

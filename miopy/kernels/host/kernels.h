@@ -22,9 +22,17 @@ typedef struct {
     void (*backward)(const backward_pass *, void *scratch, worker);
     int64_t (*gemm_scratch)(const gemm_call *, int threads);
     void (*gemm)(const gemm_call *, void *scratch, worker);
+    /* Of a matrix b that is packed once, its panels, for products of a few rows each: their bytes,
+     * a worker's part of packing them, scratch of such a product, and a worker's part of it. */
+    int64_t (*panels_nbytes)(const gemm_call *, int threads);
+    void (*pack_panels)(const gemm_call *, void *panels, worker);
+    int64_t (*panel_scratch)(const gemm_call *, int threads);
+    void (*panel_product)(const gemm_call *, const void *panels, void *scratch, worker);
     void (*column_sums)(const sums_call *, worker);
     void (*plane_sums)(const sums_call *, worker);
 } kernel_table;
+
+const kernel_table *kernels_for(const pool *p, int storage);
 
 extern const kernel_table amx_float, amx_bf16, avx512_bf16, avx512_float, avx512_double, avx2_float,
     avx2_double, base_float, base_double;

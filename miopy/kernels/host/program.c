@@ -3,6 +3,7 @@
 #include "matrix.h"
 #include "recurrence.h"
 #include "rows.h"
+#include "stepped.h"
 #include "tensor.h"
 #include <string.h>
 
@@ -16,7 +17,7 @@ int64_t operation_scratch(const pool *p, int operation, const void *arguments)
     return 0;
 }
 
-void run_operation(pool *p, int operation, const void *arguments, void *scratch)
+int run_operation(pool *p, int operation, const void *arguments, void *scratch)
 {
     switch (operation) {
     case RECURRENCE_FORWARD: recurrence_forward(p, arguments, scratch); break;
@@ -27,11 +28,16 @@ void run_operation(pool *p, int operation, const void *arguments, void *scratch)
     case GATHER_ROWS: gather_rows(arguments); break;
     case SCATTER_ROWS: scatter_rows(arguments); break;
     case FILL_ITEMS: fill_items(arguments); break;
+    case COPY_BYTES: copy_bytes(arguments); break;
     case CONVERT: convert(arguments); break;
+    case TRANSFORM: transform_tensor(p, arguments); break;
+    case COMBINE: combine_tensors(p, arguments); break;
+    case STEPS: return stepped_run(arguments);
     }
+    return 0;
 }
 
-void run_program(pool *p, const program *g, const uint64_t *bases, void *scratch)
+int run_program(pool *p, const program *g, const uint64_t *bases, void *scratch)
 {
     const uint64_t offset = ((uint64_t)1 << BASE_SHIFT) - 1;
     for (int64_t i = 0; i < g->num_pointers; i++) {
@@ -39,6 +45,10 @@ void run_program(pool *p, const program *g, const uint64_t *bases, void *scratch
         const void *address = (const void *)(bases[place >> BASE_SHIFT] + (place & offset));
         memcpy(g->pointers[i], &address, sizeof address);
     }
-    for (int64_t i = 0; i < g->num_operations; i++)
-        run_operation(p, g->operations[i], g->arguments[i], scratch);
+    for (int64_t i = 0; i < g->num_operations; i++) {
+        const int error = run_operation(p, g->operations[i], g->arguments[i], scratch);
+        if (error)
+            return error;
+    }
+    return 0;
 }

@@ -3,8 +3,8 @@
 #include "pool.h"
 #include <stdint.h>
 
-/* The functions that take a struct of arguments: of recurrence.h, matrix.h, rows.h and
- * tensor.h. */
+/* The functions that take a struct of arguments: of recurrence.h, matrix.h, rows.h, tensor.h and
+ * stepped.h. */
 enum operation {
     RECURRENCE_FORWARD,
     RECURRENCE_BACKWARD,
@@ -14,12 +14,17 @@ enum operation {
     GATHER_ROWS,
     SCATTER_ROWS,
     FILL_ITEMS,
-    CONVERT
+    COPY_BYTES,
+    CONVERT,
+    TRANSFORM,
+    COMBINE,
+    STEPS
 };
 
 /* Bytes of scratch, aligned to 64 bytes, that an operation needs on a pool. */
 int64_t operation_scratch(const pool *p, int operation, const void *arguments);
-void run_operation(pool *p, int operation, const void *arguments, void *scratch);
+/* 0, or the error of steps. */
+int run_operation(pool *p, int operation, const void *arguments, void *scratch);
 
 /* Operations one after the other, on memory that is only known when they run. A pointer among their
  * arguments that moves is described by the number of its base, from BASE_SHIFT bits on, and by how
@@ -33,6 +38,7 @@ typedef struct {
     const uint64_t *places; /* (num_pointers) what describes them */
 } program;
 
-/* bases[0] must be 0. The pointers change: a program runs once at a time. */
-void run_program(pool *p, const program *g, const uint64_t *bases, void *scratch);
+/* bases[0] must be 0. The pointers change: a program runs once at a time. Answers the first error.
+ */
+int run_program(pool *p, const program *g, const uint64_t *bases, void *scratch);
 #endif

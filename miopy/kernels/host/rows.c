@@ -22,4 +22,4 @@ void fill_items(const rows_call *c)
         memcpy((char *)c->to + i * c->nbytes, c->from, c->nbytes);
 }
 
-void copy_bytes(void *to, const void *from, int64_t nbytes) { memmove(to, from, nbytes); }
+void copy_bytes(const rows_call *c) { memmove(c->to, c->from, c->nbytes); }

@@ -16,6 +16,6 @@ void gather_rows(const rows_call *call);
 void scatter_rows(const rows_call *call);
 /* Each row of `to` is `from`; there is no index. */
 void fill_items(const rows_call *call);
-/* As memmove. */
-void copy_bytes(void *to, const void *from, int64_t nbytes);
+/* nbytes, as memmove. */
+void copy_bytes(const rows_call *call);
 #endif

@@ -1,63 +1,113 @@
-/* stepped.c: the host as a device of kernels/stepped. A launch is a call, a product is gemm. */
+/* stepped.c: the host as a device of kernels/stepped. All workers of a job run the loop over the
+ * steps; in a launch and in a product each does its part, and they meet. A matrix that the rows of
+ * several steps meet is packed when the first do. */
 #include "stepped.h"
 
+#include "../stepped/calls.h"
 #include "../target.h"
-#include "matrix.h"
+#include "kernels.h"
+#include "steps.h"
 
-#include "stepped_cells.inc"
-
-extern void *const stepped_kernels_f32[],
+typedef void common_kernel(void **arguments, worker w);
+extern common_kernel *const stepped_kernels_f32[],
     *const stepped_kernels_f16[], *const stepped_kernels_bf16[], *const stepped_kernels_f64[];
 
-#define DECLARED(cell)                                    \
-    extern void *const cell##_f32[], *const cell##_f16[]; \
-    extern void *const cell##_bf16[], *const cell##_f64[];
-EACH_STEPPED_CELL(DECLARED)
+typedef int run_function(const device_calls *calls, const void *runs, int count);
 
 enum { TOO_LITTLE_SCRATCH = 1 };
+enum { MOST_MATRICES = 8, FEW_ROWS = 256 };
+enum { ENOUGH_ROWS = 41, ENOUGH_STEPS = 12 }; /* for packing to repay */
+enum { COMMON = 6, OWN = 4, TYPES = 4 };      /* kernels of all cells, of each, and storage types */
 
-void *stepped_function(int storage, int number)
+/* A matrix that is packed. */
+typedef struct {
+    const void *at;
+    int64_t N, K, across;
+    void *panels;
+} packed_matrix;
+
+/* What a worker knows of a run. */
+typedef struct {
+    const host_device *host;
+    worker w;
+    int64_t used; /* bytes of panels */
+    int count;
+    packed_matrix packed[MOST_MATRICES];
+} context;
+
+/* Functions are numbers, from 1 on: those for all cells, then each cell's own. */
+static void *function_of(int number, int storage)
 {
-    static void *const *const kernels[] = {
-        [F32] = stepped_kernels_f32,
-        [F16] = stepped_kernels_f16,
-        [BF16] = stepped_kernels_bf16,
-        [F64] = stepped_kernels_f64,
-    };
-    return kernels[storage][number];
+    return (void *)(intptr_t)(number * TYPES + storage + 1);
 }
 
-#define TABLES(cell) \
-    {[F32] = cell##_f32, [F16] = cell##_f16, [BF16] = cell##_bf16, [F64] = cell##_f64},
+void *stepped_function(int storage, int number) { return function_of(number, storage); }
 
 void *stepped_cell_function(int cell, int storage, int number)
 {
-    static void *const *const kernels[][4] = {EACH_STEPPED_CELL(TABLES)};
-    return kernels[cell][storage][number];
+    return base_float_steps[cell][number] ? function_of(COMMON + cell * OWN + number, storage) : 0;
+}
+
+static step_kernels *steps_for(const pool *p, int storage)
+{
+#if defined(__x86_64__)
+    if (pool_build(p) <= 2)
+        return storage == F64 ? avx512_double_steps : avx512_float_steps;
+    if (pool_build(p) == 3)
+        return storage == F64 ? avx2_double_steps : avx2_float_steps;
+#endif
+    return storage == F64 ? base_double_steps : base_float_steps;
 }
 
 static int launch(void *function, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z,
                   unsigned int block_x, unsigned int block_y, unsigned int block_z,
                   unsigned int shared_nbytes, void *stream, void **arguments, void **extra)
 {
+    static common_kernel *const *const common[] = {
+        [F32] = stepped_kernels_f32,
+        [F16] = stepped_kernels_f16,
+        [BF16] = stepped_kernels_bf16,
+        [F64] = stepped_kernels_f64,
+    };
+    const context *c = stream;
+    const int storage = (int)((intptr_t)function - 1) % TYPES;
+    const int number = (int)((intptr_t)function - 1) / TYPES;
     (void)grid_x, (void)grid_y, (void)grid_z, (void)block_x, (void)block_y, (void)block_z;
-    (void)shared_nbytes, (void)stream, (void)extra;
-    ((void (*)(void **))function)(arguments); /* its loop strides over everything */
+    (void)shared_nbytes, (void)extra;
+    if (number < COMMON)
+        common[storage][number](arguments, c->w);
+    else
+        steps_for(c->w.pool, storage)[(number - COMMON) / OWN][(number - COMMON) % OWN](
+            arguments, storage, c->w);
+    meet(c->w);
     return 0;
 }
 
-void *stepped_launch(void) { return (void *)launch; }
+/* The panels of b, packed now if they are not, or NULL where that does not repay or find room. */
+static void *panels_of(context *c, const kernel_table *kernels, const gemm_call *call)
+{
+    const operand *b = &call->b;
+    const host_device *host = c->host;
+    for (int i = 0; i < c->count; i++) {
+        const packed_matrix *each = &c->packed[i];
+        if (each->at == b->at && each->N == call->N && each->K == call->K &&
+            each->across == b->across)
+            return each->panels;
+    }
+    const int64_t nbytes = kernels->panels_nbytes(call, c->w.threads);
+    if (host->rows == call->M || (host->rows < ENOUGH_ROWS && host->steps < ENOUGH_STEPS) ||
+        c->count == MOST_MATRICES || c->used + nbytes > host->panels_nbytes)
+        return 0;
+    void *panels = (char *)host->scratch + host->products_nbytes + c->used;
+    kernels->pack_panels(call, panels, c->w);
+    c->packed[c->count++] = (packed_matrix){b->at, call->N, call->K, b->across, panels};
+    c->used += nbytes;
+    return panels;
+}
 
 static gemm_call product_of(int storage, int c_storage, int64_t M, int64_t N, int64_t K)
 {
     return (gemm_call){.storage = storage, .c_storage = c_storage, .M = M, .N = N, .K = K};
-}
-
-int64_t stepped_scratch(const pool *p, int storage, int64_t M, int64_t N, int64_t K)
-{
-    gemm_call call = product_of(storage, storage == F64 ? F64 : F32, M, N, K);
-    call.a.along = call.b.along = 1; /* which takes most */
-    return gemm_scratch(p, &call);
 }
 
 /* By columns C = op(A) op(B) is by rows C' = op(B)' op(A)'. */
@@ -65,17 +115,74 @@ static int multiply(void *blas, int op_a, int op_b, int m, int n, int k, const v
                     const void *a, int a_type, int lda, const void *b, int b_type, int ldb,
                     const void *beta, void *c, int c_type, int ldc, int compute, int algorithm)
 {
-    host_blas *host = blas;
+    context *own = blas;
+    const host_device *host = own->host;
+    const kernel_table *kernels = kernels_for(own->w.pool, a_type);
+    const int real_type = a_type == F64 ? F64 : F32;
     gemm_call call = product_of(a_type, c_type, n, m, k);
     (void)alpha, (void)b_type, (void)compute, (void)algorithm; /* 1, a_type, and no choice */
     call.accumulate = a_type == F64 ? *(const double *)beta != 0 : *(const float *)beta != 0;
     call.a = (operand){.at = b, .across = op_b ? 1 : ldb, .along = op_b ? ldb : 1};
     call.b = (operand){.at = a, .across = op_a ? lda : 1, .along = op_a ? 1 : lda};
     call.c = c, call.c_row = ldc;
-    if (gemm_scratch(host->pool, &call) > host->nbytes)
+    void *panels = 0;
+    if (c_type == real_type && call.a.along == 1 && n <= FEW_ROWS)
+        panels = panels_of(own, kernels, &call);
+    const int64_t needed = panels ? kernels->panel_scratch(&call, own->w.threads)
+                                  : kernels->gemm_scratch(&call, own->w.threads);
+    if (needed > host->products_nbytes)
         return TOO_LITTLE_SCRATCH;
-    gemm(host->pool, &call, host->scratch);
+    if (panels)
+        kernels->panel_product(&call, panels, host->scratch, own->w);
+    else
+        kernels->gemm(&call, host->scratch, own->w);
+    meet(own->w);
     return 0;
 }
 
-void *stepped_gemm(void) { return (void *)multiply; }
+int64_t stepped_scratch(host_device *host, int storage, int64_t count, const int64_t *matrices)
+{
+    const kernel_table *kernels = kernels_for(host->pool, storage);
+    const int threads = pool_threads(host->pool), real_type = storage == F64 ? F64 : F32;
+    host->products_nbytes = host->panels_nbytes = 0;
+    for (int64_t i = 0; i < count; i++) {
+        const int64_t N = matrices[2 * i], K = matrices[2 * i + 1];
+        gemm_call call = product_of(storage, real_type, MOST(host->rows, 1), N, K);
+        gemm_call few = product_of(storage, real_type, LEAST(call.M, FEW_ROWS), N, K);
+        /* Gates before and behind a late one, and that, are panels of their own. */
+        gemm_call parts = product_of(storage, real_type, 1, N + 3 * 64, K);
+        call.a.along = call.b.along = 1; /* which takes most */
+        host->products_nbytes = MOST(host->products_nbytes, kernels->gemm_scratch(&call, threads));
+        host->products_nbytes = MOST(host->products_nbytes, kernels->panel_scratch(&few, threads));
+        host->panels_nbytes += kernels->panels_nbytes(&parts, threads);
+    }
+    host->products_nbytes = CEIL(host->products_nbytes, 64) * 64;
+    return host->products_nbytes + host->panels_nbytes;
+}
+
+typedef struct {
+    const stepped_call *call;
+    int error;
+} job;
+
+static void run_job(void *arg, worker w)
+{
+    job *j = arg;
+    context c = {.host = &j->call->host, .w = w};
+    device_calls calls = *(const device_calls *)j->call->calls;
+    calls.launch = launch, calls.gemm = multiply;
+    calls.blas = calls.stream = &c;
+    calls.transpose = calls.most_blocks = 1;
+    for (int type = F32; type < TYPES; type++)
+        calls.type[type] = type;
+    const int error = ((run_function *)j->call->function)(&calls, j->call->runs, j->call->count);
+    if (!w.rank)
+        j->error = error; /* the same for all */
+}
+
+int stepped_run(const stepped_call *call)
+{
+    job j = {call, 0};
+    pool_run(call->host.pool, call->host.work, run_job, &j);
+    return j.error;
+}

@@ -1,26 +1,40 @@
-#ifndef MIOPY_HOST_STEPPED_H
-#define MIOPY_HOST_STEPPED_H
+#ifndef MIOPY_STEPPED_H
+#define MIOPY_STEPPED_H
 #include "pool.h"
 #include <stdint.h>
 
-/* The host as a device of kernels/stepped: what `launch`, `gemm` and `blas` are there. */
+/* What the host is given to run a layer as a device of kernels/stepped. */
 typedef struct {
     pool *pool;
-    void *scratch; /* of gemm; stepped_scratch bytes for the largest product */
-    int64_t nbytes;
-} host_blas;
+    int64_t rows, steps; /* of the layer: each matrix meets all rows, in so many parts */
+    int64_t work;        /* in multiply-adds, as pool_run takes it */
+    void *scratch;
+    int64_t products_nbytes, panels_nbytes; /* of scratch: for a product, and behind it */
+} host_device;
 
-/* load_states, store_states, project_forward, project_backward, mask_states, mask_products of a
- * storage type, by number in this order. */
+/* Kernels of a storage type, as `launch` takes them: load_states, store_states, project_forward,
+ * project_backward, mask_states, mask_products, by number in this order. */
 void *stepped_function(int storage, int number);
 
 /* pointwise_forward, pointwise_backward, operand_forward, operand_backward of a cell, which is
  * numbered as in core/cells.py; NULL for what it has not. */
 void *stepped_cell_function(int cell, int storage, int number);
 
-/* Addresses of a launch_function and of a gemm_function, whose types are storage numbers, whose op
- * is 1 to transpose, and whose blas is a host_blas. */
-void *stepped_launch(void);
-void *stepped_gemm(void);
-int64_t stepped_scratch(const pool *p, int storage, int64_t M, int64_t N, int64_t K);
+/* Sets what scratch needs, in bytes, for a layer whose steps multiply rows by so many matrices,
+ * (N, K) each, of a storage type; answers the sum. */
+int64_t stepped_scratch(host_device *host, int storage, int64_t count, const int64_t *matrices);
+
+/* A function of kernels/stepped/steps.h, what it asks of a device's besides, and its runs: they are
+ * of this library's neighbour. */
+typedef struct {
+    host_device host;
+    void *function;
+    const void *calls;
+    void *runs;
+    int count;
+} stepped_call;
+
+/* Runs it on every worker of the pool: launches and products are shared by all. What it answers:
+ * 0, or an error. */
+int stepped_run(const stepped_call *call);
 #endif

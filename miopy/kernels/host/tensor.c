@@ -1,7 +1,28 @@
 /* Host entry points of tensor.c, tensor_op.c and convert.c. */
 #include "tensor.h"
 
+#include "shares.h"
 #include "walk.h"
+
+/* Calls that no pool knows of. */
+static const worker alone = {0, 0, 1};
+
+/* y = x of which columns are adjacent. */
+#define MOVE_ROWS(name, value_type)                                                          \
+    static void move_rows_##name(value_type *y, walk_strides y_strides, const value_type *x, \
+                                 walk_strides x_strides, walk_shape shape)                   \
+    {                                                                                        \
+        EACH(row, shape.rows)                                                                \
+            memcpy(y + start_of(row, shape, y_strides), x + start_of(row, shape, x_strides), \
+                   shape.columns * sizeof *y);                                               \
+    }
+MOVE_ROWS(f32, float)
+MOVE_ROWS(f16, uint16_t)
+MOVE_ROWS(bf16, uint16_t)
+MOVE_ROWS(f64, double)
+MOVE_ROWS(i32, int32_t)
+MOVE_ROWS(i8, int8_t)
+MOVE_ROWS(i64, int64_t)
 
 #define STORAGE F32
 #include "../tensor.c"
@@ -47,6 +68,7 @@ void set_tensor(int type, int dims, const int64_t *lengths, void *y, const int64
 {
     const walk_shape shape = shape_of(dims, lengths);
     const walk_strides to = strides_of(dims, y_strides);
+    here = alone;
 #define SET(name, value_type) set_tensor_##name(y, to, shape, *(const value_type *)alpha)
     switch (type) {
         FOR_ANY(SET)
@@ -58,41 +80,88 @@ void scale_tensor(int type, int dims, const int64_t *lengths, void *y, const int
 {
     const walk_shape shape = shape_of(dims, lengths);
     const walk_strides to = strides_of(dims, y_strides);
+    here = alone;
 #define SCALE(name, value_type) scale_tensor_##name(y, to, shape, *(const value_type *)alpha)
     switch (type) {
         FOR_ANY(SCALE)
     }
 }
 
-void transform_tensor(int type, int dims, const int64_t *lengths, void *y, const int64_t *y_strides,
-                      const void *x, const int64_t *x_strides, const void *alpha, const void *beta)
+/* Multiply-adds that take as long as reading or writing an element. */
+enum { READING = 4 };
+
+static int64_t work_of(int dims, const int64_t *lengths)
 {
-    const walk_shape shape = shape_of(dims, lengths);
-    const walk_strides to = strides_of(dims, y_strides), from = strides_of(dims, x_strides);
-#define TRANSFORM(name, value_type)                                            \
-    transform_tensor_##name(y, to, x, from, shape, *(const value_type *)alpha, \
-                            *(const value_type *)beta)
-    switch (type) {
-        FOR_ANY(TRANSFORM)
+    int64_t elements = READING;
+    for (int dim = 0; dim < dims; dim++)
+        elements *= lengths[dim];
+    return elements;
+}
+
+/* Whether y = x, bit by bit. */
+static int is_move(const transform_call *call)
+{
+    static const int16_t one_f16 = 0x3c00, one_bf16 = 0x3f80;
+    static const char nothing[8];
+    const float one_f32 = 1;
+    const double one_f64 = 1;
+    const int32_t one_i32 = 1;
+    const int8_t one_i8 = 1;
+    const int64_t one_i64 = 1;
+    const void *const ones[] = {&one_f32, &one_f16, &one_bf16, &one_f64,
+                                &one_i32, &one_i8,  &one_i64};
+    const int64_t nbytes[] = {4, 2, 2, 8, 4, 1, 8};
+    const int64_t size = nbytes[call->type];
+    return !memcmp(call->alpha, ones[call->type], size) && !memcmp(call->beta, nothing, size);
+}
+
+static void run_transform(void *arg, worker w)
+{
+    const transform_call *call = arg;
+    const walk_shape shape = shape_of(call->dims, call->lengths);
+    const walk_strides to = strides_of(call->dims, call->y_strides),
+                       from = strides_of(call->dims, call->x_strides);
+    here = w;
+#define TRANSFORM_ELEMENTS(name, value_type)                                       \
+    if (to.column == 1 && from.column == 1 && call->y != call->x && is_move(call)) \
+        move_rows_##name(call->y, to, call->x, from, shape);                       \
+    else                                                                           \
+        transform_tensor_##name(call->y, to, call->x, from, shape,                 \
+                                *(const value_type *)call->alpha, *(const value_type *)call->beta)
+    switch (call->type) {
+        FOR_ANY(TRANSFORM_ELEMENTS)
     }
 }
 
-void op_tensor(int type, int op, int dims, const int64_t *lengths, void *c,
-               const int64_t *c_strides, const void *a, const int64_t *a_strides, const void *b,
-               const int64_t *b_strides, float alpha1, float alpha2, float beta)
+void transform_tensor(pool *p, const transform_call *call)
 {
-    const walk_shape shape = shape_of(dims, lengths);
-    const walk_strides to = strides_of(dims, c_strides), left = strides_of(dims, a_strides),
-                       right = strides_of(dims, b_strides);
-#define OP(name, value_type) \
-    op_tensor_##name(op, c, to, a, left, b, right, shape, alpha1, alpha2, beta)
-    switch (type) {
-        FOR_FLOATING(OP)
+    pool_run(p, work_of(call->dims, call->lengths), run_transform, (void *)call);
+}
+
+static void run_combine(void *arg, worker w)
+{
+    const combine_call *call = arg;
+    const walk_shape shape = shape_of(call->dims, call->lengths);
+    const walk_strides to = strides_of(call->dims, call->c_strides),
+                       left = strides_of(call->dims, call->a_strides),
+                       right = strides_of(call->dims, call->b_strides);
+    here = w;
+#define COMBINE_ELEMENTS(name, value_type)                                                      \
+    op_tensor_##name(call->op, call->c, to, call->a, left, call->b, right, shape, call->alpha1, \
+                     call->alpha2, call->beta)
+    switch (call->type) {
+        FOR_FLOATING(COMBINE_ELEMENTS)
     }
+}
+
+void combine_tensors(pool *p, const combine_call *call)
+{
+    pool_run(p, work_of(call->dims, call->lengths), run_combine, (void *)call);
 }
 
 void convert(const convert_call *call)
 {
+    here = alone;
     convert_tensor((conversion){
         .y = call->y,
         .x = call->x,

@@ -1,5 +1,6 @@
 /* Element-wise operations on strided tensors of 1 to 5 dimensions, strides in elements. Types are
  * the numbers of target.h; `alpha` and `beta` point to one value of that type. */
+#include "pool.h"
 #include <stdint.h>
 
 /* y = alpha */
@@ -11,14 +12,25 @@ void scale_tensor(int type, int dims, const int64_t *lengths, void *y, const int
                   const void *alpha);
 
 /* y = alpha * x + beta * y; beta = 0 does not read y. y may be x. */
-void transform_tensor(int type, int dims, const int64_t *lengths, void *y, const int64_t *y_strides,
-                      const void *x, const int64_t *x_strides, const void *alpha, const void *beta);
+typedef struct {
+    int type, dims;
+    int64_t lengths[5], y_strides[5], x_strides[5];
+    void *y;
+    const void *x;
+    char alpha[8], beta[8];
+} transform_call;
+void transform_tensor(pool *p, const transform_call *call);
 
 /* c = op(alpha1 * a, alpha2 * b) + beta * c, op 0 add, 1 multiply, 2 minimum, 3 maximum; floating
  * types only. beta = 0 does not read c. c may be a or b. b repeats where its stride is 0. */
-void op_tensor(int type, int op, int dims, const int64_t *lengths, void *c,
-               const int64_t *c_strides, const void *a, const int64_t *a_strides, const void *b,
-               const int64_t *b_strides, float alpha1, float alpha2, float beta);
+typedef struct {
+    int type, op, dims;
+    float alpha1, alpha2, beta;
+    int64_t lengths[5], c_strides[5], a_strides[5], b_strides[5];
+    void *c;
+    const void *a, *b;
+} combine_call;
+void combine_tensors(pool *p, const combine_call *call);
 
 /* y = x as another type: one of F32, F16, BF16, I8 and U8 each. If `scales` is not NULL, x is
  * multiplied by them and `shift` added before; they repeat where their stride is 0. */

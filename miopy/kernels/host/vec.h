@@ -38,6 +38,8 @@ INLINE int64_t bytes_of(int storage)
 INLINE vec load(const scalar *p) { return *(const loose *)p; }
 INLINE void store(scalar *p, vec v) { *(loose *)p = v; }
 INLINE vec splat(scalar x) { return x - zero; } /* x + 0 would not fold: -0 */
+#define real_of(x) splat(x)
+INLINE int integer_of(vec x) { return (int)x[0]; }
 INLINE vec pick(veci mask, vec a, vec b) { return (vec)((mask & (veci)a) | (~mask & (veci)b)); }
 
 /* 1 where x > 0, else 0. */
