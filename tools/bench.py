@@ -10,6 +10,7 @@
     python tools/bench.py --dtype bfloat16       the rows in the other type
     python tools/bench.py --abi                  what calls from C cost beside the work
     python tools/bench.py --gemm                 the matrix product, against NumPy's OpenBLAS
+    python tools/bench.py --cells                the cells that only oneDNN has, against it
 
 All sides of a shape run in one process, which is new, in turn, with the same number of threads
 (MIOPY_NUM_THREADS, else all cores); nobody's turn begins before the threads of the others sleep.
@@ -112,6 +113,7 @@ def parse(argv: list[str] | None) -> tuple[argparse.ArgumentParser, argparse.Nam
     parser.add_argument("--alone", action="store_true", help="instead: sides alone and in turn")
     parser.add_argument("--abi", action="store_true", help="instead: what calls from C cost")
     parser.add_argument("--gemm", action="store_true", help="instead: products against OpenBLAS")
+    parser.add_argument("--cells", action="store_true", help="instead: oneDNN's cells against it")
     options = parser.parse_args(argv)
     if options.budget is None:
         options.budget = 0.5 if options.suite == "quick" else 2.0
@@ -153,6 +155,13 @@ def main(argv: list[str] | None = None) -> int:
         about = machine(["numpy"])
         return bench_gemm.main(about, options.budget / 1000, options.only, options.output)
     share_threads()
+    if options.cells:
+        if lacking := bench_sides.missing("onednn"):
+            parser.error(f"--cells: {lacking}")
+        import bench_cells
+
+        about = machine([bench_sides.SIDES["onednn"].package])
+        return bench_cells.main(about, options.budget, options.only, options.output)
     work = select(parser, options)
     if options.alone:
         return bench_alone.main(work, options.sides, options.budget)

@@ -20,7 +20,7 @@ from onednn_library import Library
 from miopy import onednn as dn
 from miopy.weights import RNNConfig, convert
 
-KINDS = {"lstm": "lstm", "gru": "lbr_gru", "tanh": "vanilla_rnn", "relu": "vanilla_rnn"}
+KINDS = {"gru": "lbr_gru", "tanh": "vanilla_rnn", "relu": "vanilla_rnn", "vanilla_gru": "gru"}
 ACTIVATIONS = {"tanh": dn.dnnl_eltwise_tanh, "relu": dn.dnnl_eltwise_relu}
 DTYPES = {"float32": dn.dnnl_f32, "bfloat16": dn.dnnl_bf16}
 ALWAYS_FLOAT = ("bias", "src_iter_c", "dst_iter_c")
@@ -28,10 +28,10 @@ DENSE = {3: dn.dnnl_tnc, 4: dn.dnnl_ldnc, 5: dn.dnnl_ldigo}  # ldnc is ldgo, too
 
 
 class Device:
-    """oneDNN's engine and stream."""
+    """oneDNN's engine and stream, or those of functions that are called alike."""
 
-    def __init__(self) -> None:
-        self.api = Library(threads=threads())
+    def __init__(self, api: Any = None) -> None:
+        self.api = api or Library(threads=threads())
         self.engine = self.api.dnnl_engine_create(dn.dnnl_cpu, 0)
         self.stream = self.api.dnnl_stream_create(self.engine, dn.dnnl_stream_default_flags)
 
@@ -100,14 +100,14 @@ class Layer:
     ) -> Any:
         cell, device = self.shape.cell, self.device
         concat, left_to_right = dn.dnnl_bidirectional_concat, dn.dnnl_unidirectional_left2right
-        descs = {f"{name}_desc": tensor.desc for name, tensor in tensors.items()}
+        descs = {parameter(name): tensor.desc for name, tensor in tensors.items()}
         for name in filter(is_packed, tensors):
             given = tensors[name].values.shape, dn.dnnl_format_tag_any, tensors[name].dtype
-            descs[f"{name}_desc"] = device.desc(*given)
+            descs[parameter(name)] = device.desc(*given)
         if cell in ACTIVATIONS:
             others |= {"activation": ACTIVATIONS[cell], "alpha": 0.0, "beta": 0.0}
         return device.create(
-            f"dnnl_{KINDS[cell]}_{pass_name}_primitive_desc_create",
+            f"dnnl_{KINDS.get(cell, cell)}_{pass_name}_primitive_desc_create",
             engine=device.engine,
             prop_kind=prop_kind,
             direction=concat if self.shape.num_directions == 2 else left_to_right,
@@ -148,9 +148,14 @@ class Layer:
         return found
 
 
+def parameter(name: str) -> str:
+    """That describes a tensor, given the name of the argument."""
+    return f"{name.replace('augru_', '')}_desc"
+
+
 def is_packed(name: str) -> bool:
     """Whether a primitive chooses the layout."""
-    return name.removeprefix("diff_") in ("weights_layer", "weights_iter")
+    return name.removeprefix("diff_") in ("weights_layer", "weights_iter", "weights_projection")
 
 
 class OneDNN:
