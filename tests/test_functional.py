@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import array
 import gc
 import weakref
 from concurrent.futures import ThreadPoolExecutor
@@ -146,6 +147,27 @@ def test_lengths_that_change_in_place_change_the_op():
     lengths[0] = -1
     with pytest.raises(BadParam, match=r"sequence_lengths\[0\]"):
         tc.CudnnRNNV3(**given, is_training=False)
+
+
+@pytest.mark.parametrize(
+    "make", [lambda kind, n: array.array(kind, n), lambda kind, n: memoryview(array.array(kind, n))]
+)
+def test_lengths_of_other_containers_are_asked_for_their_type(make):
+    run = ready_ops()
+    given, lengths = run.inputs | run.attributes, run.inputs["sequence_lengths"].tolist()
+    for _ in range(3):
+        tc.CudnnRNNV3(**(given | {"sequence_lengths": make("i", lengths)}), is_training=False)
+    with pytest.raises(MiopyError, match="uint32"):
+        tc.CudnnRNNV3(**(given | {"sequence_lengths": make("I", lengths)}), is_training=False)
+
+
+def test_names_mean_nothing_and_keys_that_come_once_drop_no_others():
+    run = ready_ops()
+    known = len(tensorflow_memory.home().passes)
+    for number in range(3 * repeated.MOST_PASSES):
+        tc.CudnnRNNV3(**run.inputs, **run.attributes, name=f"op{number}")
+        tc.CudnnRNNV3(**run.inputs, **(run.attributes | {"seed": number + 1}), is_training=False)
+    assert len(tensorflow_memory.home().passes) == known
 
 
 def test_no_array_of_a_call_is_kept_or_given_twice():

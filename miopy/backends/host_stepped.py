@@ -56,6 +56,7 @@ class HostEngine:
 
     def kernels(self, layer: Layer, choice: Choice, *, backward: bool) -> dict[str, int]:
         cell, storage = CELL_NUMBER[layer.config.cell], STORAGE[layer.config.dtype]
+        self._is_backward = backward
         own = {
             name: lib.stepped_cell_function(cell, storage, number)
             for number, name in enumerate(CELL_KERNELS)
@@ -78,8 +79,8 @@ class HostEngine:
         of_row += OF_CELL * layer.config.num_gates * layer.config.hidden_size
         of_step = of_row * sequence.rows // max(sequence.steps, 1)
         host.work = of_row * sequence.rows if of_step >= WORTH_MEETING else 0
-        flat = [size for each in matrices for size in each]
-        flat += [size for each in matrices for size in reversed(each)]  # backward
+        order = -1 if self._is_backward else 1
+        flat = [size for each in matrices for size in each[::order]]
         storage = STORAGE[layer.config.dtype]
         products = lib.stepped_scratch(
             ffi.addressof(host), storage, len(flat) // 2, ffi.new("int64_t[]", flat)

@@ -32,7 +32,7 @@ def functional(
 ) -> Callable[[Callable[P, Function[R]]], Callable[P, R]]:
     """A function that runs what the one it is given describes.
 
-    Parameters annotated `Any` are arrays, others plain values.
+    Parameters annotated `Any` are arrays, others plain values; `name` means nothing.
 
     parts   what a description depends on of further kinds of parameters, by their names
     """
@@ -42,7 +42,7 @@ def functional(
         hints = typing.get_type_hints(function)
         names = list(inspect.signature(function).parameters)
         key = []
-        for name in names:
+        for name in filter("name".__ne__, names):
             kind = f"_part_{name}" if name in own else "_array" if hints[name] is Any else "_plain"
             key.append(f"{kind}({name})")
         data = [name for name in names if hints[name] is Any]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from ..core.memory import reader
+from ..core.memory import HOST, reader
 from .arrays import new_array, size_of
 from .data import DataArguments
 
@@ -71,7 +71,7 @@ class _Laid:
 
     def _reader(self, shape: Shape, dtype: str) -> Callable[[Any], int | None]:
         nbytes = size_of(shape, dtype)
-        known = None if dtype == "uint8" else dtype
+        known = dtype if self._device.memory == HOST and dtype != "uint8" else None  # found sooner
         options: dict[str, Any] = {"writable": True, "optional": not nbytes}
         return reader("output", nbytes=nbytes, dtype=known, location=self._device, **options)
 

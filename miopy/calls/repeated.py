@@ -60,8 +60,10 @@ class Passes:
         """Remember a pass whose key comes for the second time."""
         if described.rows > MOST_ROWS:
             return
-        if len(self._known) >= MOST_PASSES or len(self._met) > 2 * MOST_PASSES:
+        if len(self._known) >= MOST_PASSES:
             self.forget()
+        if len(self._met) > 2 * MOST_PASSES:  # by keys that come once: others stay known
+            self._met.clear()
         if hash(key) in self._met:
             if self._rows + described.rows > MOST_ROWS:
                 self.forget()

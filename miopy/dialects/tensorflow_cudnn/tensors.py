@@ -106,9 +106,12 @@ def read_lengths(argument: str, value: Any, batch: int, steps: int) -> tuple[int
 def lengths_part(value: Any) -> Hashable:
     """What they are, for telling calls apart: an array's type and contents, or numbers of a list
     with their types."""
-    if type(value) is np.ndarray:
+    kind = type(value)
+    if kind is np.ndarray:
         return value.dtype, value.shape, value.tobytes()
-    return type(value), tuple(value), tuple(map(type, value))
+    if kind not in (list, tuple):
+        raise TypeError
+    return kind, tuple(value), tuple(map(type, value))
 
 
 def read_scalar(argument: str, value: Any) -> int:

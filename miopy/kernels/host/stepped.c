@@ -22,7 +22,7 @@ enum { COMMON = 6, OWN = 4, TYPES = 4 };      /* kernels of all cells, of each, 
 /* A matrix that is packed. */
 typedef struct {
     const void *at;
-    int64_t N, K, across;
+    int64_t N, K, across, along;
     void *panels;
 } packed_matrix;
 
@@ -83,6 +83,12 @@ static int launch(void *function, unsigned int grid_x, unsigned int grid_y, unsi
     return 0;
 }
 
+/* Whether packing a matrix repays, which several steps meet. */
+static int repays_packing(const host_device *host)
+{
+    return host->steps > 1 && (host->rows >= ENOUGH_ROWS || host->steps >= ENOUGH_STEPS);
+}
+
 /* The panels of b, packed now if they are not, or NULL where that does not repay or find room. */
 static void *panels_of(context *c, const kernel_table *kernels, const gemm_call *call)
 {
@@ -91,16 +97,16 @@ static void *panels_of(context *c, const kernel_table *kernels, const gemm_call 
     for (int i = 0; i < c->count; i++) {
         const packed_matrix *each = &c->packed[i];
         if (each->at == b->at && each->N == call->N && each->K == call->K &&
-            each->across == b->across)
+            each->across == b->across && each->along == b->along)
             return each->panels;
     }
     const int64_t nbytes = kernels->panels_nbytes(call, c->w.threads);
-    if (host->rows == call->M || (host->rows < ENOUGH_ROWS && host->steps < ENOUGH_STEPS) ||
-        c->count == MOST_MATRICES || c->used + nbytes > host->panels_nbytes)
+    if (!repays_packing(host) || host->rows == call->M || c->count == MOST_MATRICES ||
+        c->used + nbytes > host->panels_nbytes)
         return 0;
     void *panels = (char *)host->scratch + host->products_nbytes + c->used;
     kernels->pack_panels(call, panels, c->w);
-    c->packed[c->count++] = (packed_matrix){b->at, call->N, call->K, b->across, panels};
+    c->packed[c->count++] = (packed_matrix){b->at, call->N, call->K, b->across, b->along, panels};
     c->used += nbytes;
     return panels;
 }
@@ -154,7 +160,8 @@ int64_t stepped_scratch(host_device *host, int storage, int64_t count, const int
         call.a.along = call.b.along = 1; /* which takes most */
         host->products_nbytes = MOST(host->products_nbytes, kernels->gemm_scratch(&call, threads));
         host->products_nbytes = MOST(host->products_nbytes, kernels->panel_scratch(&few, threads));
-        host->panels_nbytes += kernels->panels_nbytes(&parts, threads);
+        if (repays_packing(host))
+            host->panels_nbytes += kernels->panels_nbytes(&parts, threads);
     }
     host->products_nbytes = CEIL(host->products_nbytes, 64) * 64;
     return host->products_nbytes + host->panels_nbytes;

@@ -90,12 +90,11 @@ void scale_tensor(int type, int dims, const int64_t *lengths, void *y, const int
 /* Multiply-adds that take as long as reading or writing an element. */
 enum { READING = 4 };
 
+/* Workers share rows. */
 static int64_t work_of(int dims, const int64_t *lengths)
 {
-    int64_t elements = READING;
-    for (int dim = 0; dim < dims; dim++)
-        elements *= lengths[dim];
-    return elements;
+    const walk_shape shape = shape_of(dims, lengths);
+    return shape.rows > 1 ? READING * shape.rows * shape.columns : 0;
 }
 
 /* Whether y = x, bit by bit. */

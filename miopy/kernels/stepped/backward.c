@@ -132,6 +132,9 @@ backward_step backward_step_from(const stepped_backward *p, int64_t row, int64_t
     return step;
 }
 
+/* Where hx has another size than h, there is one step, and hx is in its products alone. */
+static int is_apart(const stepped_layer *l) { return l->initial_size != l->state_size; }
+
 /* Step t of n rows, of which `products` get something from the step handled before. */
 static int one_step(const device_calls *calls, const stepped_backward *p, int64_t t, int64_t n,
                     int64_t products)
@@ -145,6 +148,8 @@ static int one_step(const device_calls *calls, const stepped_backward *p, int64_
     step.rows = n;
     step.before_rows = before;
     step.product_rows = products;
+    if (is_apart(l))
+        step.hx = NULL;
     void *arguments[] = {&step};
     if (!l->project) {
         TRY(launch_elements(calls, p->pointwise, MOST(n, products) * H, arguments));
@@ -159,9 +164,6 @@ static int one_step(const device_calls *calls, const stepped_backward *p, int64_
     step.output_row = H;
     return launch_elements(calls, p->pointwise, n * H, arguments);
 }
-
-/* Where hx has another size than h, there is one step, and hx is in its products alone. */
-static int is_apart(const stepped_layer *l) { return l->initial_size != l->state_size; }
 
 static int all_steps(const device_calls *calls, const stepped_backward *p)
 {
