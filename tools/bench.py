@@ -10,7 +10,7 @@
     python tools/bench.py --dtype bfloat16       the rows in the other type
     python tools/bench.py --abi                  what calls from C cost beside the work
     python tools/bench.py --gemm                 the matrix product, against NumPy's OpenBLAS
-    python tools/bench.py --cells                the cells that only oneDNN has, against it
+    python tools/bench.py --cells                oneDNN's cells, in its words, against it
 
 All sides of a shape run in one process, which is new, in turn, with the same number of threads
 (MIOPY_NUM_THREADS, else all cores); nobody's turn begins before the threads of the others sleep.

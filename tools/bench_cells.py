@@ -1,7 +1,8 @@
-"""The cells of oneDNN's that MIOpen has not, on miopy's oneDNN functions and on the real library.
+"""oneDNN's cells on miopy's oneDNN functions and on the real library.
 
 `python tools/bench.py --cells [--only "projection"] [--output PATH]`: the same program on both, in
-turn, in float32. A row is timed only if what both put out agrees.
+turn, in float32. A row is timed only if what both put out agrees. A selection replaces its rows of
+what PATH.json holds.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from bench_onednn import Device, Layer, Tensor
-from bench_shapes import FORWARD, INFERENCE, MODES, STEP, Shape
+from bench_shapes import MODES, STEP, Shape
 from bench_timing import figures, interleaved
 from rich.console import Console
 from rich.progress import track
@@ -24,13 +25,14 @@ from rich.table import Column, Table
 from miopy import onednn as dn
 
 CELLS = {
+    "LSTM": ("lstm", ""),
     "LSTM, peepholes": ("lstm", "weights_peephole"),
     "LSTM, projection": ("lstm", "weights_projection"),
     "GRU": ("vanilla_gru", ""),
     "AUGRU": ("augru", "augru_attention"),
     "LBR-AUGRU": ("lbr_augru", "augru_attention"),
 }
-SIZES = ((64, 8, 100), (256, 16, 50), (512, 64, 25), (1024, 32, 50), (512, 1, 25))
+SIZES = ((64, 8, 100), (256, 16, 50), (512, 64, 25), (1024, 32, 50), (512, 1, 25), (512, 16, 2))
 AGREE = 1e-5  # of the largest number, both in float32
 TEXT = """\
 # miopy's oneDNN functions and oneDNN
@@ -72,14 +74,13 @@ class Problem(NamedTuple):
             "augru_attention": (T, N, 1),
         }
         dims |= {name: others[name] for name in (extra,) if name}
-        rng = np.random.default_rng(0)
-        small = {name: 1 / math.sqrt(H) if name.startswith("weights") else 1 for name in dims}
-        return {
-            name: (rng.uniform(0, 1, shape) * small[name]).astype(np.float32)
-            if name == "augru_attention"
-            else (rng.uniform(-1, 1, shape) * small[name]).astype(np.float32)
-            for name, shape in dims.items()
-        }
+        rng, drawn = np.random.default_rng(0), {}
+        for name, shape in dims.items():
+            low, scale = 0.0 if name == "augru_attention" else -1.0, 1.0
+            if name.startswith("weights"):
+                scale = 1 / math.sqrt(H)
+            drawn[name] = (rng.uniform(low, 1, shape) * scale).astype(np.float32)
+        return drawn
 
 
 class Ours:
@@ -122,7 +123,7 @@ def measure(problem: Problem, devices: dict[str, Device], budget: float) -> list
     """A row for each pass."""
     rows, values = [], problem.draw()
     sides = {name: Side(device, problem, values) for name, device in devices.items()}
-    for mode in (INFERENCE, FORWARD, STEP):
+    for mode in MODES:
         jobs = {name: side.job(mode) for name, side in sides.items()}
         for job in jobs.values():
             job()
@@ -152,12 +153,23 @@ def summary(rows: list[dict[str, Any]]) -> list[str]:
         mean = math.exp(np.mean([math.log(ratio(row)) for row in of_mode]))
         worst = max(of_mode, key=ratio)
         lines.append(
-            f"{mode}: {mean:.2f} of oneDNN's time, worst {ratio(worst):.2f} ({worst['name']})"
+            f"{mode}: {mean:.2f} of oneDNN's time, worst {ratio(worst):.2f} ({worst['name']}); "
+            f"{sum(ratio(row) > 1 for row in of_mode)} of {len(of_mode)} above 1"
         )
     return lines
 
 
 HEADINGS = ["cell and sizes", "pass", "miopy ms", "oneDNN ms", "ratio"]
+
+
+def kept(about: dict[str, Any], output: Path, problems: Sequence[Problem]) -> list[dict[str, Any]]:
+    """Rows that a record of the same machine has of these problems."""
+    path = output.with_suffix(".json")
+    record = json.loads(path.read_text()) if path.exists() else {"machine": about, "rows": []}
+    if record["machine"] != about:
+        raise SystemExit(f"--only: {path} was measured with {record['machine']}")
+    names = {each.name for each in problems}
+    return [row for row in record["rows"] if row["name"] in names]
 
 
 def write(about: dict[str, Any], rows: list[dict[str, Any]], output: Path) -> None:
@@ -178,10 +190,13 @@ def main(about: dict[str, Any], budget: float, only: list[str], output: Path | N
     if not chosen:
         names = ", ".join(each.name for each in problems)
         raise SystemExit(f"--only {only[0]!r} matches none of: {names}")
+    others = [each for each in problems if each not in chosen]
+    rows = kept(about, output, others) if output and others else []
     devices = {"miopy": Device(Ours()), "oneDNN": Device()}
-    rows = []
     for problem in track(chosen, "cells", transient=True):
         rows += measure(problem, devices, budget)
+    order = {each.name: place for place, each in enumerate(problems)}
+    rows.sort(key=lambda row: order[row["name"]])  # passes of a problem stay in their order
     table = Table(*(Column(heading, no_wrap=True) for heading in HEADINGS))
     for row in rows:
         table.add_row(*cells_of(row))

@@ -51,6 +51,7 @@ class HostEngine:
         run: Callable[[Any, list[Any], Any], None],
     ) -> None:
         self._scratch, self._run = scratch, run
+        self._is_backward = False  # as `kernels` is told, which comes before `regions`
         self._call = ffi.new("stepped_call *")
         self._call.host.pool = pool
 

@@ -3,7 +3,7 @@
 #include "../../miopy/kernels/host/kernels.c"
 #undef has_build
 #include "quantized_jobs.h"
-#include "steps.h"
+#include "step_kernels.h"
 
 int may_use_matrix_unit(void) { return 1; }
 int has_pairs(void) { return 1; }

@@ -24,6 +24,7 @@ Apple's shorter methods are the full one with the arguments that they do not hav
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from ...calls.functional import functional
@@ -32,7 +33,7 @@ from .arrays import Array, Arrays, Operands, read_operands
 from .call import Call, function_of
 from .descriptors import MPSGraphGRUDescriptor, check_descriptor, core_names, descriptor_part
 from .entry import entry
-from .kept import Kept
+from .kept import Kept, run_forward
 from .memory import backend, home
 from .model import Model, choose, model_of
 
@@ -82,15 +83,7 @@ def GRU(
     vector = operands.sizes.output[2:]
     secondary = arrays.read_optional("secondaryBias", secondaryBias, vector)
     model = _model(arrays, descriptor, operands, secondary)
-    shape, training = operands.sizes.output, descriptor.training
-
-    def run(call: Call) -> None:
-        y = call.memory.new("h", shape)
-        kept = Kept(call) if training else None
-        call.forward(y, kept.reserve if kept else None)
-        if kept:
-            kept.give_gates()
-
+    run = partial(run_forward, gives_gates=descriptor.training)
     return function_of(arrays, model, operands, run, secondaryBias=secondary)
 
 

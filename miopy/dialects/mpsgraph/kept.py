@@ -196,3 +196,14 @@ class Kept:
                 (rows, hidden, hidden),
                 accumulate=secondary is not None,
             )
+
+
+def run_forward(call: Call, *, gives_gates: bool, gives_cells: bool = False) -> None:
+    """Give h, then the cell states and z, as far as they are wanted."""
+    y = call.memory.new("h", call.model.sizes.output)
+    kept = Kept(call) if gives_gates or gives_cells else None
+    call.forward(y, kept.reserve if kept else None)
+    if kept and gives_cells:
+        kept.give_cells()
+    if kept and gives_gates:
+        kept.give_gates()

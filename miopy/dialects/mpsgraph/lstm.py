@@ -24,6 +24,7 @@ Apple's shorter methods are the full one with the arguments that they do not hav
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from ...calls.functional import functional
@@ -32,7 +33,7 @@ from .arrays import Array, Arrays, Operands, Shape, Sizes, read_operands
 from .call import Call, function_of
 from .descriptors import MPSGraphLSTMDescriptor, check_descriptor, core_names, descriptor_part
 from .entry import entry
-from .kept import Kept
+from .kept import Kept, run_forward
 from .memory import backend, home
 from .model import Model, choose, model_of
 
@@ -98,18 +99,8 @@ def LSTM(
     cell = arrays.read_optional("initCell", initCell, *sizes.states)
     vector = arrays.read_optional("peephole", peephole, *_peephole_shapes(sizes))
     model = _model(arrays, descriptor, operands, vector)
-    training = descriptor.training
-    keeps = training or descriptor.produceCell
-
-    def run(call: Call) -> None:
-        y = call.memory.new("h", sizes.output)
-        kept = Kept(call) if keeps else None
-        call.forward(y, kept.reserve if kept else None)
-        if kept:
-            kept.give_cells()
-        if kept and training:
-            kept.give_gates()
-
+    keeps = descriptor.training or descriptor.produceCell
+    run = partial(run_forward, gives_gates=descriptor.training, gives_cells=keeps)
     return function_of(arrays, model, operands, run, initCell=cell, peephole=vector)
 
 

@@ -17,6 +17,7 @@ Apple's shorter methods are the full one with the arguments that they do not hav
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from ...calls.functional import functional
@@ -30,7 +31,7 @@ from .descriptors import (
     descriptor_part,
 )
 from .entry import entry
-from .kept import Kept
+from .kept import Kept, run_forward
 from .memory import backend, home
 from .model import Choice, choose, model_of
 
@@ -65,17 +66,9 @@ def singleGateRNN(
     check_descriptor(descriptor, MPSGraphSingleGateRNNDescriptor)
     arrays = Arrays(backend())
     operands = read_operands(arrays, 1, descriptor.bidirectional, given)
-    shape, training = operands.sizes.output, descriptor.training
-    choice = _choice(descriptor, gives_state=training)
+    choice = _choice(descriptor, gives_state=descriptor.training)
     model = model_of(choice, descriptor, operands, arrays.dtype)
-
-    def run(call: Call) -> None:
-        y = call.memory.new("h", shape)
-        kept = Kept(call) if training else None
-        call.forward(y, kept.reserve if kept else None)
-        if kept:
-            kept.give_gates()
-
+    run = partial(run_forward, gives_gates=descriptor.training)
     return function_of(arrays, model, operands, run)
 
 

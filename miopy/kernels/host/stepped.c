@@ -6,7 +6,7 @@
 #include "../stepped/calls.h"
 #include "../target.h"
 #include "kernels.h"
-#include "steps.h"
+#include "step_kernels.h"
 
 typedef void common_kernel(void **arguments, worker w);
 extern common_kernel *const stepped_kernels_f32[],

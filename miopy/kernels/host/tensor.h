@@ -1,5 +1,5 @@
 /* Element-wise operations on strided tensors of 1 to 5 dimensions, strides in elements. Types are
- * the numbers of target.h; `alpha` and `beta` point to one value of that type. */
+ * the numbers of target.h; `alpha` and `beta` are, or point to, one value of that type. */
 #include "pool.h"
 #include <stdint.h>
 

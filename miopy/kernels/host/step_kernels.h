@@ -1,6 +1,6 @@
 /* What each build of the kernels of single steps (instruction set x real type) offers. */
-#ifndef MIOPY_STEPS_H
-#define MIOPY_STEPS_H
+#ifndef MIOPY_STEP_KERNELS_H
+#define MIOPY_STEP_KERNELS_H
 #include "workers.h"
 
 /* A worker's share of what a kernel of ../pointwise.c or ../operand.c does, given a launch's
