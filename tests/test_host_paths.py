@@ -70,6 +70,16 @@ def test_pass(path, mode):
     check(dataclasses.replace(PATHS[path], mode=mode, num_directions=2))
 
 
+IN_PLACE = [path for path in PATHS if path.startswith(("in place", "once"))]
+
+
+@pytest.mark.usefixtures("host_device")
+@pytest.mark.parametrize("mode", ["tanh", "lstm", "gru"])
+@pytest.mark.parametrize("path", IN_PLACE)
+def test_halves_are_widened_where_they_lie(path, mode):
+    check(dataclasses.replace(PATHS[path], mode=mode, dtype="float16"))
+
+
 @pytest.mark.parametrize("lengths", [(70,), (32, 19, 17), (13, 13, 9, 9, 9, 9, 9, 3)])
 @pytest.mark.parametrize(("mode", "hidden_size"), [("tanh", 1237), ("lstm", 640), ("gru", 715)])
 def test_steps_of_few_sequences_read_large_weights_in_place(mode, hidden_size, lengths):

@@ -48,6 +48,8 @@ double multiply_add_pairs(long rounds)
 #if defined(__AVX512BF16__)
     const __m512bh pairs = (__m512bh)_mm512_set1_epi32(0x3f7f3f7f);
     vector sums[CHAINS] = {{0}};
+    for (int i = 0; i < CHAINS; i++)
+        sums[i] += (float)i; /* of equal ones compilers sum one */
     for (long round = 0; round < rounds; round++)
         for (int i = 0; i < CHAINS; i++)
             sums[i] = (vector)_mm512_dpbf16_ps((__m512)sums[i], pairs, pairs);

@@ -74,7 +74,7 @@ def num_threads() -> int:
 
 
 def builds() -> list[str]:
-    """The builds of the kernels that this machine can run, fastest first."""
+    """The builds of the kernels that this machine can run."""
     return [name for number, name in enumerate(BUILDS) if lib.has_build(number)]
 
 
@@ -83,7 +83,7 @@ def build() -> str:
     a process that may use a matrix unit needs larger stacks for signals."""
     asked = os.environ.get("MIOPY_ISA")
     if not asked:
-        return builds()[0]
+        return BUILDS[lib.fastest_build()]
     if asked not in BUILDS or not lib.has_build(BUILDS.index(asked)):
         usable = ", ".join(builds())
         raise BadParam("MIOPY_ISA", f"must be one of {usable} on this machine", asked)

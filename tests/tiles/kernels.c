@@ -7,7 +7,8 @@
 
 int may_use_matrix_unit(void) { return 1; }
 int has_pairs(void) { return 1; }
-int has_build(int build) { return build == 0 && runs_build(0); }
+int has_halves(void) { return 1; }
+int has_build(int build) { return build == AMX_BUILD && runs_build(AMX_BUILD); }
 
 /* What is missing: other builds, double, codes, and cells that run step by step. */
 const kernel_table avx512_bf16, avx512_float, avx512_double, avx2_float, avx2_double, base_float,

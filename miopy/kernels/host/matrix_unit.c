@@ -4,14 +4,22 @@
 #include <cpuid.h>
 
 enum { AVX512_BF16 = 1 << 5 }; /* of leaf 7.1, register eax */
+enum { F16C = 1 << 29 };       /* of leaf 1, register ecx */
 
 int has_pairs(void)
 {
     unsigned a, b, c, d;
     return __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a & AVX512_BF16);
 }
+
+int has_halves(void)
+{
+    unsigned a, b, c, d;
+    return __get_cpuid(1, &a, &b, &c, &d) && (c & F16C);
+}
 #else
 int has_pairs(void) { return 0; }
+int has_halves(void) { return 0; }
 #endif
 
 #if defined(HAS_MATRIX_UNIT)

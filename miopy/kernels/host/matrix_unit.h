@@ -17,7 +17,8 @@
  * it does not before it is asked. */
 int may_use_matrix_unit(void);
 
-/* Whether it has instructions for pairs of bfloat16. */
+/* Whether it has instructions for pairs of bfloat16, and such that convert half. */
 int has_pairs(void);
+int has_halves(void);
 
 #endif

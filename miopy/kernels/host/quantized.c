@@ -21,12 +21,12 @@ JOB(join_codes_f32, joined_codes)
 static const quantized_jobs *jobs_of(const pool *p)
 {
 #if defined(__x86_64__)
-    static const quantized_jobs *const builds[] = {
-        &quantized_avx512, &quantized_avx512, &quantized_avx512, &quantized_avx2, &quantized_base};
-#else
-    static const quantized_jobs *const builds[] = {0, 0, 0, 0, &quantized_base};
+    if (pool_build(p) <= AVX512_BUILD)
+        return &quantized_avx512;
+    if (pool_build(p) == AVX2_BUILD)
+        return &quantized_avx2;
 #endif
-    return builds[pool_build(p)];
+    return &quantized_base;
 }
 
 void *quantized_function(const pool *p, int number)

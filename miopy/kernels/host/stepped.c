@@ -51,9 +51,9 @@ void *stepped_cell_function(int cell, int storage, int number)
 static step_kernels *steps_for(const pool *p, int storage)
 {
 #if defined(__x86_64__)
-    if (pool_build(p) <= 2)
+    if (pool_build(p) <= AVX512_BUILD)
         return storage == F64 ? avx512_double_steps : avx512_float_steps;
-    if (pool_build(p) == 3)
+    if (pool_build(p) == AVX2_BUILD)
         return storage == F64 ? avx2_double_steps : avx2_float_steps;
 #endif
     return storage == F64 ? base_double_steps : base_float_steps;

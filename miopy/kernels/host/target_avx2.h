@@ -3,7 +3,7 @@
 #define TARGET_AVX2
 #if defined(__clang__)
 #define POP_TARGET
-#pragma clang attribute push(__attribute__((target("avx2,fma,prfchw"))), apply_to = function)
+#pragma clang attribute push(__attribute__((target("avx2,fma,f16c,prfchw"))), apply_to = function)
 #else
-#pragma GCC target("avx2,fma,prfchw")
+#pragma GCC target("avx2,fma,f16c,prfchw")
 #endif

@@ -27,6 +27,13 @@ typedef scalar vec __attribute__((vector_size(VL * sizeof(scalar))));
 typedef integer veci __attribute__((vector_size(VL * sizeof(scalar))));
 typedef scalar loose __attribute__((vector_size(VL * sizeof(scalar)), aligned(1), may_alias));
 
+/* Whether instructions convert 16-bit types. */
+#if defined(TARGET_AVX512) || defined(TARGET_AVX2)
+enum { CONVERTS_HALVES = !REAL_IS_DOUBLE };
+#else
+enum { CONVERTS_HALVES = 0 };
+#endif
+
 enum { REAL_STORAGE = REAL_IS_DOUBLE ? F64 : F32 };
 INLINE int64_t bytes_of(int storage)
 {
@@ -128,6 +135,19 @@ INLINE vec hyperbolic_tangent(vec x)
 
 typedef uint16_t vech __attribute__((vector_size(VL * 2)));
 
+#if defined(TARGET_AVX512)
+INLINE vec vec_of_f16(vech half) { return (vec)_mm512_cvtph_ps((__m256i)half); }
+INLINE vech f16_of_vec(vec value)
+{
+    return (vech)_mm512_cvtps_ph((__m512)value, _MM_FROUND_TO_NEAREST_INT);
+}
+#elif defined(TARGET_AVX2)
+INLINE vec vec_of_f16(vech half) { return (vec)_mm256_cvtph_ps((__m128i)half); }
+INLINE vech f16_of_vec(vec value)
+{
+    return (vech)_mm256_cvtps_ph((__m256)value, _MM_FROUND_TO_NEAREST_INT);
+}
+#else
 INLINE vec vec_of_f16(vech half)
 {
     vecu bits = __builtin_convertvector(half, vecu);
@@ -149,8 +169,17 @@ INLINE vech f16_of_vec(vec value)
     half = (is_nan & (0x7e00u | (rest >> 13 & 0x1ffu))) | (~is_nan & half);
     return __builtin_convertvector(half | sign, vech);
 }
+#endif
 
-INLINE vec vec_of_bf16(vech half) { return (vec)(__builtin_convertvector(half, vecu) << 16); }
+/* One instruction, of which compilers make several. */
+#if defined(TARGET_AVX512)
+INLINE vecu wider(vech x) { return (vecu)_mm512_cvtepu16_epi32((__m256i)x); }
+#elif defined(TARGET_AVX2)
+INLINE vecu wider(vech x) { return (vecu)_mm256_cvtepu16_epi32((__m128i)x); }
+#else
+INLINE vecu wider(vech x) { return __builtin_convertvector(x, vecu); }
+#endif
+INLINE vec vec_of_bf16(vech half) { return (vec)(wider(half) << 16); }
 
 INLINE vech bf16_of_vec(vec value)
 {
@@ -246,15 +275,28 @@ INLINE void write_half(uint16_t *p, vec v, int64_t n, int storage)
     _mm256_mask_storeu_epi16(p, first_lanes(n), nearest);
 }
 #else
-/* Conversions are long and wanted everywhere: one copy, or builds take minutes. */
-static __attribute__((noinline)) vec read_half(const uint16_t *p, int64_t n, int storage)
+/* Conversions are wanted everywhere, and long, or builds take minutes: one copy of what is not
+ * most often. */
+INLINE vec vec_of_half(vech half, int storage)
+{
+    return storage == F16 ? vec_of_f16(half) : vec_of_bf16(half);
+}
+static __attribute__((noinline)) vec read_some_halves(const uint16_t *p, int64_t n, int storage)
 {
     vech half = {0};
     if (n >= VL)
         memcpy(&half, p, sizeof half);
     else if (n > 0)
         memcpy(&half, p, n * sizeof *p);
-    return storage == F16 ? vec_of_f16(half) : vec_of_bf16(half);
+    return vec_of_half(half, storage);
+}
+INLINE vec read_half(const uint16_t *p, int64_t n, int storage)
+{
+    vech half;
+    if (!CONVERTS_HALVES || n < VL)
+        return read_some_halves(p, n, storage);
+    memcpy(&half, p, sizeof half);
+    return vec_of_half(half, storage);
 }
 
 static __attribute__((noinline)) void write_half(uint16_t *p, vec v, int64_t n, int storage)
