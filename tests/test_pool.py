@@ -245,6 +245,15 @@ def test_more_threads_than_processors_or_sequences_compute_the_same(monkeypatch)
     assert small_run(host.create()).results() == expected
 
 
+def test_the_fastest_build_is_chosen(monkeypatch):
+    """AVX512_BF16 is slow on Intel's cores."""
+    monkeypatch.delenv("MIOPY_ISA", raising=False)
+    cpuinfo = Path("/proc/cpuinfo")
+    is_intel = cpuinfo.exists() and "GenuineIntel" in cpuinfo.read_text()
+    slow = ("avx512_bf16",) * is_intel
+    assert host.build() == next(build for build in host.builds() if build not in slow)
+
+
 @pytest.mark.parametrize("value", ["avx", "AVX2", "sse2"])
 def test_an_unknown_instruction_set_is_refused(monkeypatch, value):
     monkeypatch.setenv("MIOPY_ISA", value)
