@@ -17,11 +17,8 @@ from test_host_paths import PATHS
 from miopy.backends import host
 from miopy.core.config import RNNConfig
 
-# Of the two that widen weights where they lie, which are the same text, one.
-BUILDS = [build for build in host.builds() if build != "avx512"]
 
-
-@pytest.fixture(autouse=True, params=BUILDS)
+@pytest.fixture(autouse=True, params=host.builds())
 def build(request, monkeypatch):
     monkeypatch.setenv("MIOPY_BACKEND", "host")
     monkeypatch.setenv("MIOPY_ISA", request.param)

@@ -254,6 +254,11 @@ def test_the_fastest_build_is_chosen(monkeypatch):
     assert host.build() == next(build for build in host.builds() if build not in slow)
 
 
+def test_builds_have_the_numbers_of_the_kernels():
+    named = ("AMX", "PAIRS", "AVX512", "AVX2", "BASE")
+    assert [getattr(host.lib, f"{name}_BUILD") for name in named] == list(range(len(host.BUILDS)))
+
+
 @pytest.mark.parametrize("value", ["avx", "AVX2", "sse2"])
 def test_an_unknown_instruction_set_is_refused(monkeypatch, value):
     monkeypatch.setenv("MIOPY_ISA", value)

@@ -1,4 +1,4 @@
-/* Compile what follows, up to the end of build.inc, for AVX2 with FMA; has_build() asks the
+/* Compile what follows, up to the end of build.inc, for AVX2 with FMA and F16C; has_build() asks the
  * machine. */
 #define TARGET_AVX2
 #if defined(__clang__)

@@ -28,10 +28,10 @@ typedef integer veci __attribute__((vector_size(VL * sizeof(scalar))));
 typedef scalar loose __attribute__((vector_size(VL * sizeof(scalar)), aligned(1), may_alias));
 
 /* Whether instructions convert 16-bit types. */
-#if defined(TARGET_AVX512) || defined(TARGET_AVX2)
-enum { CONVERTS_HALVES = !REAL_IS_DOUBLE };
+#if (defined(TARGET_AVX512) || defined(TARGET_AVX2)) && !REAL_IS_DOUBLE
+#define CONVERTS_HALVES 1
 #else
-enum { CONVERTS_HALVES = 0 };
+#define CONVERTS_HALVES 0
 #endif
 
 enum { REAL_STORAGE = REAL_IS_DOUBLE ? F64 : F32 };
@@ -275,8 +275,8 @@ INLINE void write_half(uint16_t *p, vec v, int64_t n, int storage)
     _mm256_mask_storeu_epi16(p, first_lanes(n), nearest);
 }
 #else
-/* Conversions are wanted everywhere, and long, or builds take minutes: one copy of what is not
- * most often. */
+/* Conversions are wanted everywhere. Long ones, and those of the rest of a row, have one copy, or
+ * builds take minutes. */
 INLINE vec vec_of_half(vech half, int storage)
 {
     return storage == F16 ? vec_of_f16(half) : vec_of_bf16(half);
