@@ -1,5 +1,5 @@
-/* Compile what follows, up to the end of build.inc, for AVX2 with FMA and F16C; has_build() asks the
- * machine. */
+/* Compile what follows, up to the end of build.inc, for AVX2 with FMA and F16C; has_build() asks
+ * the machine. */
 #define TARGET_AVX2
 #if defined(__clang__)
 #define POP_TARGET
