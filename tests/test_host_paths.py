@@ -70,7 +70,7 @@ def test_pass(path, mode):
     check(dataclasses.replace(PATHS[path], mode=mode, num_directions=2))
 
 
-# Of halves and bfloat16, widened on their way: rows of some blocks of k, and large matrices.
+# What half is widened in: rows of some blocks of k, and matrices of gates that are large enough.
 WIDENED = {path: case for path, case in PATHS.items() if path.startswith("in place")} | {
     "once, in place": Case(lengths=(1,) * 23, input_size=1501, hidden_size=37),
     "often": Case(lengths=(71,), input_size=30, hidden_size=640),
