@@ -55,6 +55,8 @@ def canned() -> Record:
         (["--suite", "slow"], "invalid choice: 'slow'"),
         (["--dtype", "float16"], "invalid choice: 'float16'"),
         (["--dtype", "bfloat16", "--sides", "onnxruntime"], "onnxruntime: it has no bfloat16"),
+        (["--isa", "sse2"], "invalid choice: 'sse2'"),
+        (["--isa", "avx2", "--gemm"], "--isa keeps rows to it, neither --abi, --gemm nor --cells"),
     ],
 )
 def test_a_mistake_in_the_arguments_is_explained(capsys, arguments, said):
@@ -93,6 +95,14 @@ def test_another_type_keeps_to_itself():
     assert (shape.name, shape.dtype) == (LSTM.name, "bfloat16")
     assert 2 * shape.recurrent_nbytes == LSTM.recurrent_nbytes
     assert canned().differs(MACHINE | {"dtype": "bfloat16"}) == "dtype None, now bfloat16"
+
+
+def test_sides_that_cannot_be_kept_to_instructions_are_left_out(capsys):
+    kept = bench.parse(["--isa", "avx2"])[1].sides
+    assert "miopy" in kept and not {"compiled", "onnxruntime"} & {*kept}
+    with pytest.raises(SystemExit, match="2"):
+        bench.parse(["--isa", "avx2", "--sides", "miopy", "onnxruntime"])
+    assert "--sides onnxruntime: it cannot be kept to avx2" in capsys.readouterr().err
 
 
 def test_the_default_has_every_shape_in_every_pass_that_it_has():

@@ -8,6 +8,8 @@
     python tools/bench.py --only "lstm H512" --passes inference --budget 5
     python tools/bench.py --alone --quick        whether sides that take turns disturb each other
     python tools/bench.py --dtype bfloat16       the rows in the other type
+    python tools/bench.py --isa avx2             as on a machine that has no more, as far as sides
+                                                 can be kept to that
     python tools/bench.py --abi                  what calls from C cost beside the work
     python tools/bench.py --gemm                 the matrix product, against NumPy's OpenBLAS
     python tools/bench.py --cells                oneDNN's cells, in its words, against it
@@ -31,7 +33,7 @@ import bench_limits
 import bench_report
 import bench_sides
 from bench_apart import time_apart
-from bench_machine import machine, share_threads
+from bench_machine import KEPT_TO, keep_to, machine, share_threads
 from bench_record import Record
 from bench_shapes import (
     FORWARD,
@@ -102,6 +104,9 @@ def parse(argv: list[str] | None) -> tuple[argparse.ArgumentParser, argparse.Nam
         "--only", nargs="+", default=[""], help="shapes, products: names contain these"
     )
     parser.add_argument("--dtype", choices=NBYTES, default="float32", help="of all numbers")
+    parser.add_argument(
+        "--isa", choices=KEPT_TO, help="keep all sides to it, which leaves some out"
+    )
     passes = {"nargs": "+", "choices": PASSES, "default": list(PASSES)}
     parser.add_argument("--passes", **passes, help="of these")
     parser.add_argument("--sides", nargs="+", choices=SIDES, help="instead of all but unrolled")
@@ -120,11 +125,15 @@ def parse(argv: list[str] | None) -> tuple[argparse.ArgumentParser, argparse.Nam
     for side in options.sides or []:
         if options.dtype not in SIDES[side].dtypes:
             parser.error(f"--sides {side}: it has no {options.dtype}")
+        if options.isa and not SIDES[side].is_kept:
+            parser.error(f"--sides {side}: it cannot be kept to {options.isa}")
         if lacking := bench_sides.missing(side, options.dtype):
             parser.error(f"--sides {side}: {lacking}")
-    options.sides = options.sides or bench_sides.defaults(options.dtype)
+    options.sides = options.sides or bench_sides.defaults(options.dtype, options.isa)
     if not options.budget > 0:
         parser.error(f"--budget must be above 0, got {options.budget:g}")
+    if options.isa and (options.abi or options.gemm or options.cells):
+        parser.error("--isa keeps rows to it, neither --abi, --gemm nor --cells")
     if options.append and not options.output:
         parser.error("--append needs --output")
     return parser, options
@@ -134,6 +143,8 @@ def open_record(parser: argparse.ArgumentParser, options: argparse.Namespace) ->
     about = machine(bench_sides.packages(options.sides))
     if options.dtype != "float32":  # which records do not say
         about["dtype"] = options.dtype
+    if options.isa:
+        about["all kept to"] = options.isa
     path = options.output and options.output.with_suffix(".json")
     if not (options.append and path.exists()):
         if path:
@@ -147,6 +158,8 @@ def open_record(parser: argparse.ArgumentParser, options: argparse.Namespace) ->
 
 def main(argv: list[str] | None = None) -> int:
     parser, options = parse(argv)
+    if options.isa:
+        keep_to(options.isa)
     if options.abi:
         return bench_abi.main()
     if options.gemm:

@@ -11,6 +11,17 @@ from pathlib import Path
 
 from miopy.backends.host import build
 
+# By an instruction set: what keeps miopy, torch's own kernels, MKL and oneDNN to it on machines
+# that have more.
+KEPT_TO = {
+    "avx2": {
+        "MIOPY_ISA": "avx2",
+        "ATEN_CPU_CAPABILITY": "avx2",
+        "MKL_ENABLE_INSTRUCTIONS": "AVX2",
+        "ONEDNN_MAX_CPU_ISA": "AVX2",
+    }
+}
+
 
 def threads() -> int:
     """MIOPY_NUM_THREADS, or as many as this process may run on."""
@@ -21,6 +32,11 @@ def share_threads() -> None:
     """Give every library that is loaded from now on the same number of threads, on the CPU."""
     os.environ["MIOPY_BACKEND"] = "host"
     os.environ["MIOPY_NUM_THREADS"] = os.environ["OMP_NUM_THREADS"] = str(threads())
+
+
+def keep_to(isa: str) -> None:
+    """Keep what is loaded from now on, here and in processes to come, to an instruction set."""
+    os.environ |= KEPT_TO[isa]
 
 
 def cpu() -> str:

@@ -15,8 +15,8 @@ OURS = "miopy"
 
 
 class Side(NamedTuple):
-    """title is what tables say, package the distribution that has to be installed, and dtypes what
-    it computes in."""
+    """title is what tables say, package the distribution that has to be installed, dtypes what it
+    computes in, and is_kept whether `bench_machine.keep_to` has a say in its instructions."""
 
     title: str
     package: str
@@ -24,16 +24,19 @@ class Side(NamedTuple):
     name: str
     is_default: bool = True
     dtypes: tuple[str, ...] = ("float32",)
+    is_kept: bool = True
 
 
 BOTH = ("float32", "bfloat16")
 SIDES = {
     OURS: Side("miopy", "miopy", "bench_jobs", "Miopy", dtypes=BOTH),
     "torch": Side("torch", "torch", "bench_torch", "Torch", dtypes=BOTH),
-    "compiled": Side("torch.compile", "torch", "bench_torch", "CompiledTorch", dtypes=BOTH),
-    "unrolled": Side("torch.compile unrolled", "torch", "bench_torch", "UnrolledTorch", False),
+    "compiled": Side("torch.compile", "torch", "bench_torch", "CompiledTorch", True, BOTH, False),
+    "unrolled": Side(
+        "torch.compile unrolled", "torch", "bench_torch", "UnrolledTorch", False, is_kept=False
+    ),
     "onednn": Side("oneDNN", "onednn-cpu-gomp", "bench_onednn", "OneDNN", dtypes=BOTH),
-    "onnxruntime": Side("ONNX Runtime", "onnxruntime", "bench_onnx", "OnnxRuntime"),
+    "onnxruntime": Side("ONNX Runtime", "onnxruntime", "bench_onnx", "OnnxRuntime", is_kept=False),
 }
 NEED_CXX = ("compiled", "unrolled")
 TITLES = {name: side.title for name, side in SIDES.items()}
@@ -51,10 +54,14 @@ def missing(name: str, dtype: str = "float32") -> str:
     return ""
 
 
-def defaults(dtype: str = "float32") -> list[str]:
+def defaults(dtype: str = "float32", isa: str | None = None) -> list[str]:
     """Those that are timed where nobody asks for others."""
-    names = (name for name, side in SIDES.items() if side.is_default and dtype in side.dtypes)
-    return [name for name in names if not missing(name, dtype)]
+    able = {
+        name: side
+        for name, side in SIDES.items()
+        if dtype in side.dtypes and (side.is_kept or not isa)
+    }
+    return [name for name, side in able.items() if side.is_default and not missing(name, dtype)]
 
 
 def packages(names: list[str]) -> list[str]:

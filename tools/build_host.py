@@ -4,6 +4,7 @@ which `miopy.backends.compiled` lists."""
 from __future__ import annotations
 
 import os
+import platform
 import sys
 from pathlib import Path
 
@@ -16,6 +17,8 @@ from miopy.backends import compiled  # noqa: E402
 from miopy.core.cells import CELLS  # noqa: E402
 
 HOST = Path("miopy/kernels/host")
+# GCC for Arm moves instructions before it gives out registers, and then spills the sums of tiles.
+ORDER = ["-fno-schedule-insns"] if platform.machine() == "aarch64" else []
 
 
 def declared(extension: str) -> FFI:
@@ -63,7 +66,9 @@ ffi.set_source(
     sources=sorted(str(path.relative_to(ROOT)) for path in (ROOT / HOST).glob("*.c")),
     include_dirs=[str(HOST)],
     # Debug information would take a quarter of the time and most of the file.
-    extra_compile_args=["-O3", "-g0", "-fvisibility=hidden", "-Wall", "-Wno-psabi", "-pthread"],
+    extra_compile_args=[
+        *("-O3", "-g0", "-fvisibility=hidden", "-Wall", "-Wno-psabi", "-pthread", *ORDER)
+    ],
     extra_link_args=["-pthread"],
     libraries=["m"],
     depends=sorted(

@@ -156,7 +156,8 @@ static void wake_idle(pool *p, int jobs)
 static void begin_process(pool *p)
 {
     p->process = getpid();
-    p->started = p->idle = 0;
+    p->started = 0;
+    p->idle = 0;
     atomic_store(&p->running, 0);
     atomic_store(&p->arrived, 0);
     pthread_mutex_init(&p->asleep, 0);
