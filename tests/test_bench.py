@@ -105,6 +105,13 @@ def test_sides_that_cannot_be_kept_to_instructions_are_left_out(capsys):
     assert "--sides onnxruntime: it cannot be kept to avx2" in capsys.readouterr().err
 
 
+def test_a_record_tells_what_all_are_kept_to(tmp_path):
+    bench_report.write_markdown(Record(MACHINE | {"all kept to": "avx2"}), tmp_path / "kept.md")
+    bench_report.write_markdown(Record(MACHINE), tmp_path / "free.md")
+    assert "those of avx2, to which all sides were kept" in (tmp_path / "kept.md").read_text()
+    assert "were kept" not in (tmp_path / "free.md").read_text()
+
+
 def test_the_default_has_every_shape_in_every_pass_that_it_has():
     work = bench.select(*bench.parse([]))
     assert len(set(work)) == len(work)

@@ -76,6 +76,11 @@ class Record:
     def dtype(self) -> str:
         return str(self.machine.get("dtype", "float32"))
 
+    @property
+    def kept_to(self) -> str:
+        """An instruction set, or nothing."""
+        return str(self.machine.get("all kept to", ""))
+
     def sides(self) -> list[str]:
         return list(dict.fromkeys(side for row in self.rows.values() for side in row["ms"]))
 

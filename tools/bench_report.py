@@ -28,6 +28,10 @@ miopy runs through its core, as MIOpen's functions refuse the type; oneDNN only 
 gradients of weights are float32. All are compared with miopy in float32: whose results are further
 away than rounding explains is wrong, and not timed.
 """
+OF_KEPT = """\
+The processor has more instructions than those of {isa}, to which all sides were kept; who cannot
+be, torch.compile and ONNX Runtime, is left out.
+"""
 
 
 def headings(record: Record) -> list[str]:
@@ -90,6 +94,7 @@ def write_markdown(record: Record, path: Path) -> None:
     lines = [
         TEXT.format(dtype=record.dtype),
         *([OF_BFLOAT16] if record.dtype == "bfloat16" else []),
+        *([OF_KEPT.format(isa=record.kept_to)] if record.kept_to else []),
         f"{title(record)}.",
         "",
         *(f"- {line}" for line in summary(record)),

@@ -4,7 +4,6 @@ which `miopy.backends.compiled` lists."""
 from __future__ import annotations
 
 import os
-import platform
 import sys
 from pathlib import Path
 
@@ -17,8 +16,6 @@ from miopy.backends import compiled  # noqa: E402
 from miopy.core.cells import CELLS  # noqa: E402
 
 HOST = Path("miopy/kernels/host")
-# GCC for Arm moves instructions before it gives out registers, and then spills the sums of tiles.
-ORDER = ["-fno-schedule-insns"] if platform.machine() == "aarch64" else []
 
 
 def declared(extension: str) -> FFI:
@@ -66,9 +63,7 @@ ffi.set_source(
     sources=sorted(str(path.relative_to(ROOT)) for path in (ROOT / HOST).glob("*.c")),
     include_dirs=[str(HOST)],
     # Debug information would take a quarter of the time and most of the file.
-    extra_compile_args=[
-        *("-O3", "-g0", "-fvisibility=hidden", "-Wall", "-Wno-psabi", "-pthread", *ORDER)
-    ],
+    extra_compile_args=["-O3", "-g0", "-fvisibility=hidden", "-Wall", "-Wno-psabi", "-pthread"],
     extra_link_args=["-pthread"],
     libraries=["m"],
     depends=sorted(
