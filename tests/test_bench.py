@@ -22,6 +22,8 @@ import pytest
 from bench_record import Record
 from bench_shapes import FORWARD, INFERENCE, SCALING, SHAPES, STEP, TINY, Shape
 
+from miopy.backends import host
+
 SCRIPT = Path(bench.__file__)
 LSTM, GRU = Shape("lstm", 512, 16, 25), Shape("gru", 1024, 2, 200, inference_only=True)
 LIMITS = {"gflops": 200.0, "bandwidth": [[1 << 20, 200.0], [1 << 24, 100.0]]}
@@ -145,6 +147,14 @@ def test_a_record_is_made_in_parts(tmp_path):
     again = json.loads(Path(f"{output}.json").read_text())["rows"]
     assert again == json.loads(first)["rows"]
     assert "lstm H32 B8 T200" in Path(f"{output}.md").read_text()
+
+
+@pytest.mark.skipif("avx2" not in host.builds(), reason="this machine has no AVX2")
+def test_miopy_is_kept_to_instructions(tmp_path):
+    output = str(tmp_path / "kept")
+    run("--isa", "avx2", "--only", TINY.name, "--output", output)
+    machine = json.loads(Path(f"{output}.json").read_text())["machine"]
+    assert machine["MIOPY_ISA"] == machine["all kept to"] == "avx2"
 
 
 def test_a_process_that_breaks_down_ends_the_program():

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bench_record import Record, Row, best_peer, ratio, summary
-from bench_sides import TITLES
+from bench_sides import SIDES, TITLES
 from rich import box
 from rich.console import Console
 from rich.table import Table
@@ -30,8 +30,9 @@ away than rounding explains is wrong, and not timed.
 """
 OF_KEPT = """\
 The processor has more instructions than those of {isa}, to which all sides were kept; who cannot
-be, torch.compile and ONNX Runtime, is left out.
+be, {others}, is left out.
 """
+UNKEPT = " and ".join(side.title for side in SIDES.values() if side.is_default and not side.is_kept)
 
 
 def headings(record: Record) -> list[str]:
@@ -94,7 +95,7 @@ def write_markdown(record: Record, path: Path) -> None:
     lines = [
         TEXT.format(dtype=record.dtype),
         *([OF_BFLOAT16] if record.dtype == "bfloat16" else []),
-        *([OF_KEPT.format(isa=record.kept_to)] if record.kept_to else []),
+        *([OF_KEPT.format(isa=record.kept_to, others=UNKEPT)] if record.kept_to else []),
         f"{title(record)}.",
         "",
         *(f"- {line}" for line in summary(record)),
