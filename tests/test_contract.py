@@ -104,7 +104,8 @@ def test_products_and_sums(name, num_sums, dtype, monkeypatch):
             device = host.create()
             blocks = fenced_scratch(device)  # kept until the results are known
             contracted = Contracted(device, SIZES[name], dtype, num_sums, accumulate)
-            contracted.check()
+            if contracted.bits() not in found:
+                contracted.check()
             found.add(contracted.bits())
             del blocks
         assert len(found) == 1
