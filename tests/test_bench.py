@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -20,7 +21,7 @@ import bench_sides
 import bench_timing
 import pytest
 from bench_record import Record
-from bench_shapes import FORWARD, INFERENCE, SCALING, SHAPES, STEP, TINY, Shape
+from bench_shapes import FORWARD, INFERENCE, SCALING, SHAPES, STEP, TINY, Shape, named
 
 from miopy.backends import host
 
@@ -50,6 +51,9 @@ def canned() -> Record:
     "arguments, said",
     [
         (["--only", "H33"], "--only 'H33' matches none of: lstm H512 B16 T25, "),
+        (["--shapes", "gru H300"], "--shapes: 'gru H300' is no shape, as 'gru H512 B16 T25 I161 "),
+        (["--shapes", "rnn H3 B1 T2"], "'rnn H3 B1 T2' is no shape"),
+        (["--shapes", "gru H3 B0 T2"], "'gru H3 B0 T2' is no shape"),
         (["--append"], "--append needs --output"),
         (["--budget", "0"], "--budget must be above 0, got 0"),
         (["--sides", "eager"], "invalid choice: 'eager'"),
@@ -80,6 +84,20 @@ def test_rows_are_selected_by_shape_and_pass():
     selected = [(shape.name, mode) for shape, mode in bench.select(parser, options)]
     names = ("lstm H512 B1 T25", "gru H2816 B32 T50", "gru H2816 B1 T100")
     assert selected == [(name, INFERENCE) for name in names]
+
+
+def test_a_shape_is_what_its_name_says():
+    for shape in (*SHAPES, *SCALING):
+        assert replace(named(shape.name), inference_only=shape.inference_only) == shape
+    assert named("gru H7 B2 T3 I7 L1").name == "gru H7 B2 T3"
+
+
+def test_shapes_that_are_given_are_timed_in_all_passes():
+    given = ["tanh H300 B7 T40 I5 L3", SCALING[0].name]
+    work = bench.select(*bench.parse(["--shapes", *given]))
+    assert [(shape.name, mode) for shape, mode in work] == [
+        (name, mode) for name in given for mode in (INFERENCE, FORWARD, STEP)
+    ]
 
 
 def test_a_table_names_who_is_wrong():

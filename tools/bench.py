@@ -6,6 +6,9 @@
     python tools/bench.py --output PATH --append --seconds 60
                                                  go on with a record for a minute
     python tools/bench.py --only "lstm H512" --passes inference --budget 5
+    python tools/bench.py --shapes "gru H300 B7 T40" "lstm H512 B16 T25 I161 L2 bi"
+                                                 your own: units, batch, steps; inputs, layers
+                                                 and both directions where they are not H, 1, no
     python tools/bench.py --alone --quick        whether sides that take turns disturb each other
     python tools/bench.py --dtype bfloat16       the rows in the other type
     python tools/bench.py --isa avx2             as on a machine that has no more, as far as sides
@@ -45,6 +48,7 @@ from bench_shapes import (
     SHAPES,
     STEP,
     Shape,
+    named,
 )
 from bench_sides import SIDES
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -77,7 +81,7 @@ def run(record: Record, work: list[Work], options: argparse.Namespace) -> None:
 
 def select(parser: argparse.ArgumentParser, options: argparse.Namespace) -> list[Work]:
     """What is to be timed, of the suite."""
-    shapes, suite = [], SUITES[options.suite]
+    shapes, suite = [], options.shapes or SUITES[options.suite]
     for text in options.only:
         found = [shape for shape in suite if shape.name == text]
         found = found or [shape for shape in suite if text in shape.name]
@@ -89,9 +93,16 @@ def select(parser: argparse.ArgumentParser, options: argparse.Namespace) -> list
     return [
         (replace(shape, dtype=options.dtype), mode)
         for shape in dict.fromkeys(shapes)
-        for mode in (SCALING_MODES if shape in SCALING else shape.modes)
+        for mode in (SCALING_MODES if shape in SCALING and not options.shapes else shape.modes)
         if mode in modes
     ]
+
+
+def shape_named(name: str) -> Shape:
+    try:
+        return named(name)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def parse(argv: list[str] | None) -> tuple[argparse.ArgumentParser, argparse.Namespace]:
@@ -100,6 +111,7 @@ def parse(argv: list[str] | None) -> tuple[argparse.ArgumentParser, argparse.Nam
     )
     parser.add_argument("--suite", choices=SUITES, default="all", help="which shapes")
     parser.add_argument("--quick", dest="suite", action="store_const", const="quick")
+    parser.add_argument("--shapes", nargs="+", type=shape_named, help="instead of a suite's")
     parser.add_argument(
         "--only", nargs="+", default=[""], help="shapes, products: names contain these"
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 
 INFERENCE, FORWARD, STEP = MODES = ("inference", "training forward", "training step")
@@ -63,6 +64,25 @@ class Shape:
     def recurrences(self, mode: str) -> int:
         """How often those weights are read: at every step of every layer and direction."""
         return self.seq_len * self.states[0] * (2 if mode == STEP else 1)
+
+
+_SIZE = r"([1-9]\d*)"
+_CELL = f"({'|'.join(GATES)})"
+_NAME = re.compile(f"{_CELL} H{_SIZE} B{_SIZE} T{_SIZE}(?: I{_SIZE})?(?: L{_SIZE})?( bi)?")
+
+
+def named(name: str) -> Shape:
+    """The shape of a name; ValueError if it is none."""
+    found = _NAME.fullmatch(name)
+    if not found:
+        raise ValueError(f"{name!r} is no shape, as 'gru H512 B16 T25 I161 L2 bi' is")
+    cell, *sizes, both = found.groups()
+    hidden_size, batch, seq_len, input_size, num_layers = (int(size or 0) for size in sizes)
+    if input_size == hidden_size:  # which names leave out
+        input_size = 0
+    return Shape(
+        cell, hidden_size, batch, seq_len, input_size, max(num_layers, 1), 2 if both else 1
+    )
 
 
 TINY = Shape("lstm", 8, 1, 1, inference_only=True)  # a call that is nearly all overhead
