@@ -18,7 +18,7 @@ from oracle import GATES
 from miopy.backends import host
 from miopy.core.config import DTYPES, RNNConfig
 
-BATCH_SIZES = ((), (1,), (5, 4, 4, 1), (33,))
+BATCH_SIZES = ((), (1,), (3, 1), (5, 4, 4, 1), (33,))
 SIZES = ((3, 0), (0, 1), (1, 2), (19, 17), (1, 66), (7, 200))  # input, hidden
 
 
@@ -63,12 +63,14 @@ def test_no_pass_leaves_its_arrays_or_its_scratch(monkeypatch, cell, dtype):
 
 @pytest.mark.usefixtures("host_device")
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+@pytest.mark.parametrize("steps", [8, 24])
 @pytest.mark.parametrize(("cell", "hidden_size"), [("tanh", 1789), ("lstm", 900), ("gru", 1031)])
-def test_no_pass_leaves_large_weights(monkeypatch, cell, hidden_size, dtype):
-    """The recurrent matrix, read together and then where it lies, is what memory ends with."""
+def test_no_pass_leaves_large_weights(monkeypatch, cell, hidden_size, steps, dtype):
+    """The recurrent matrix, where it lies and in many steps read together first, is what memory
+    ends with."""
     monkeypatch.setenv("MIOPY_NUM_THREADS", "2")
     config = RNNConfig(cell, 3, hidden_size, bias="none", dtype=dtype)
-    run = CoreRun(FencedScratch(), config, (1,) * 24, place=fenced)
+    run = CoreRun(FencedScratch(), config, (1,) * steps, place=fenced)
     run.results()
     assert all(np.isfinite(values(run.arrays[name], dtype)).all() for name in ("y", "dx", "dw"))
 

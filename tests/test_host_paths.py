@@ -42,6 +42,11 @@ PATHS = {
     "many sequences, unsorted": Case(
         lengths=(2, 5, 0, 7, 7, 3, 6, 1) * 4, input_size=90, hidden_size=260, layout=BATCH_PADDED
     ),
+    "flowing": Case(lengths=(3, 1), input_size=21, hidden_size=37),
+    "flowing, one step": Case(lengths=(1,) * 8 + (0, 0), input_size=5, hidden_size=70),
+    "flowing, two steps, unsorted": Case(
+        lengths=(1, 2, 0, 2, 1), input_size=45, hidden_size=150, layout=BATCH_PADDED
+    ),
     "by sequence": Case(lengths=tuple(range(19, 1, -1)), input_size=24, hidden_size=40),
     "at once": Case(lengths=(6,) * 9 + (3,) * 4, input_size=130, hidden_size=250),
     "ahead": Case(lengths=(33, 30, 12, 5, 1), input_size=130, hidden_size=250),
@@ -90,7 +95,7 @@ def test_halves_are_widened_where_they_lie(build, path, mode, monkeypatch):
     check(dataclasses.replace(WIDENED[path], mode=mode, dtype="float16"))
 
 
-@pytest.mark.parametrize("lengths", [(70,), (32, 19, 17), (13, 13, 9, 9, 9, 9, 9, 3)])
+@pytest.mark.parametrize("lengths", [(8, 5), (70,), (32, 19, 17), (13, 13, 9, 9, 9, 9, 9, 3)])
 @pytest.mark.parametrize(("mode", "hidden_size"), [("tanh", 1237), ("lstm", 640), ("gru", 715)])
 def test_steps_of_few_sequences_read_large_weights_in_place(mode, hidden_size, lengths):
     check(Case(mode, lengths, input_size=30, hidden_size=hidden_size))

@@ -289,6 +289,7 @@ SHARED = (
     Case(lengths=(30, 30, 9, 2), input_size=130, hidden_size=250),
     Case(lengths=(30, 30, 9, 2), input_size=600, hidden_size=300),
     Case(lengths=(25, 9, 4), input_size=30, hidden_size=640),
+    Case(lengths=(3, 1), input_size=30, hidden_size=333),
 )
 
 
