@@ -52,6 +52,7 @@ def canned() -> Record:
     [
         (["--only", "H33"], "--only 'H33' matches none of: lstm H512 B16 T25, "),
         (["--shapes", "gru H300"], "--shapes: 'gru H300' is no shape, as 'gru H512 B16 T25 I161 "),
+        (["--shapes", "gru H3 B1 T2", "--gemm"], "--shapes are of rows, not of --abi, --gemm or"),
         (["--shapes", "rnn H3 B1 T2"], "'rnn H3 B1 T2' is no shape"),
         (["--shapes", "gru H3 B0 T2"], "'gru H3 B0 T2' is no shape"),
         (["--append"], "--append needs --output"),

@@ -104,9 +104,10 @@ def test_products_and_sums(name, num_sums, dtype, monkeypatch):
             device = host.create()
             blocks = fenced_scratch(device)  # kept until the results are known
             contracted = Contracted(device, SIZES[name], dtype, num_sums, accumulate)
-            if contracted.bits() not in found:
+            bits = contracted.bits()
+            if bits not in found:
                 contracted.check()
-            found.add(contracted.bits())
+            found.add(bits)
             del blocks
         assert len(found) == 1
 

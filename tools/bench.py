@@ -144,8 +144,11 @@ def parse(argv: list[str] | None) -> tuple[argparse.ArgumentParser, argparse.Nam
     options.sides = options.sides or bench_sides.defaults(options.dtype, options.isa)
     if not options.budget > 0:
         parser.error(f"--budget must be above 0, got {options.budget:g}")
-    if options.isa and (options.abi or options.gemm or options.cells):
-        parser.error("--isa keeps rows to it, neither --abi, --gemm nor --cells")
+    if options.abi or options.gemm or options.cells:
+        if options.isa:
+            parser.error("--isa keeps rows to it, neither --abi, --gemm nor --cells")
+        if options.shapes:
+            parser.error("--shapes are of rows, not of --abi, --gemm or --cells")
     if options.append and not options.output:
         parser.error("--append needs --output")
     return parser, options
