@@ -150,16 +150,20 @@ GOOD: dict[str, Any] = {
     "ld": (4, 5, 4),
     "compute": COMPUTE_32F,
     "missing": "",
+    "shifts": (0, 0, 0),
 }
 
 
 def answer_to(device: EmulatedDevice, **changes: Any) -> int:
-    """To a call that is good but for the changes; every matrix has room for 64 numbers."""
+    """To a call that is good but for the changes; every matrix has room for 64 numbers, from
+    `shifts` bytes behind an aligned address on."""
     call = GOOD | changes
-    arrays = {name: np.zeros(64) for name in "abc"}
+    arrays = {name: np.zeros(65) for name in "abc"}
     matrices = [
-        (0 if name in call["missing"] else arrays[name].ctypes.data, call[f"{name}_type"], ld)
-        for name, ld in zip("abc", call["ld"], strict=True)
+        (0 if name in call["missing"] else arrays[name].ctypes.data + shift, kind, ld)
+        for name, shift, kind, ld in zip(
+            "abc", call["shifts"], [call[f"{name}_type"] for name in "abc"], call["ld"], strict=True
+        )
     ]
     scalars = scalars_of(FLOAT64 if call["compute"] == COMPUTE_64F else FLOAT32, 1, 0)
     return gemm(device, call["operations"], call["shape"], scalars, *matrices, call["compute"])
@@ -176,6 +180,8 @@ def answer_to(device: EmulatedDevice, **changes: Any) -> int:
         {"shape": (4, 0, 6), "missing": "bc"},
         {"shape": (4, 5, 0), "missing": "ab"},
         {"shape": (0, 0, 0), "ld": (1, 1, 1), "missing": "abc"},
+        {"shifts": (4, 4, 4)},
+        {"a_type": FLOAT16, "b_type": FLOAT16, "shifts": (2, 6, 4)},
     ],
     ids=str,
 )
@@ -218,6 +224,10 @@ def test_a_product_is_refused_with(device, changes):
         {"a_type": FLOAT64, "b_type": FLOAT64, "c_type": FLOAT64},
         {"compute": COMPUTE_64F},
         {"compute": 64},
+        {"shifts": (2, 0, 0)},
+        {"shifts": (0, 1, 0)},
+        {"shifts": (0, 0, 3)},
+        {"a_type": FLOAT16, "b_type": FLOAT16, "shifts": (2, 1, 0)},
     ],
     ids=str,
 )

@@ -15,7 +15,7 @@ from hostcuda.run_sanitized import REPORTED, run
 
 from miopy.backends.cuda_source import Source
 
-TIMEOUT, FAILED = 702, 719
+TIMEOUT, MISALIGNED, FAILED = 702, 716, 719
 
 
 @pytest.fixture
@@ -149,6 +149,7 @@ GOOD = dict.fromkeys(faults.KERNELS, X) | {
     "early_overwrite": np.full(N, X.sum()),
     "racing_neighbours": X + np.append(X[1:], 0),
     "relaxed_counter": np.tile(X, 2),
+    "misaligned_access": X // 2,
 }
 # What the report of a build says, and the line of faults.cu that it names; the text on that line.
 FOUND = {
@@ -170,6 +171,11 @@ FOUND = {
         "address",
         "signed integer overflow",
         "const int at = (int)threadIdx.x * stride;",
+    ),
+    "misaligned_access": (
+        "address",
+        "misaligned address",
+        "y[threadIdx.x] = ((const float *)from)[threadIdx.x / 2];",
     ),
 }
 REPORTED_BY_ANY_BUILD = {
@@ -215,6 +221,13 @@ def test_a_launch_that_cannot_end_says_why(device, capfd, kernel):
     assert answer == expected
     assert f"kernel {kernel}: " in printed and message in printed
     assert "block (0, 0, 0), threads " in printed
+
+
+def test_an_access_that_is_not_aligned_fails_the_launch():
+    answer, _ = faults.run("misaligned_access", faulty=True)
+    assert answer == MISALIGNED
+    answer, _ = faults.run("misaligned_access", faulty=False)
+    assert answer == SUCCESS
 
 
 def test_the_device_works_after_a_launch_that_could_not_end(device, capfd):

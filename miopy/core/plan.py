@@ -85,6 +85,9 @@ def plan(
         _book_gradients(workspace, config, rows)
     elif training:
         _book_gradients(reserve, config, rows)
+    if training and config.dropout:  # bytes are last: behind them nothing would be aligned
+        layers, width = config.num_layers, config.layer_output_size
+        reserve.book("mask", (layers - 1, rows, width), 1)
     _book_outputs(workspace, config, rows)
     if padded:
         workspace.book("packed_x", (rows, config.input_size), config.itemsize)
@@ -99,7 +102,7 @@ def plan(
 def _book_reserve(space: Space, config: RNNConfig, rows: int) -> None:
     layers, directions, hidden = config.num_layers, config.num_directions, config.hidden_size
     cell = config.record
-    # The real type first: behind it every region is naturally aligned.
+    # The real type first, then the storage type: every region is naturally aligned.
     if cell.has_cell_state:
         space.book("cells", (layers, directions, rows, hidden), config.real_itemsize)
     saved = (layers, directions, rows, len(cell.saved), hidden)
@@ -111,7 +114,6 @@ def _book_reserve(space: Space, config: RNNConfig, rows: int) -> None:
         space.book("masked", (layers, directions, rows, config.initial_size), config.itemsize)
     if config.dropout:
         space.book("dropped", (layers - 1, rows, config.layer_output_size), config.itemsize)
-        space.book("mask", (layers - 1, rows, config.layer_output_size), 1)
 
 
 def _book_gradients(space: Space, config: RNNConfig, rows: int) -> None:

@@ -19,8 +19,8 @@ class Region(NamedTuple):
 class Space:
     """The table of contents of a buffer. `nbytes` is what the buffer's size query answers.
 
-    Regions follow one another without gaps, so that sizes can equal a vendor's formula; kernels
-    need no more than the natural alignment of the smallest item.
+    Regions follow one another without gaps, so that sizes can equal a vendor's formula. Items must
+    lie at multiples of their size in a buffer that does: book those of the largest size first.
     """
 
     def __init__(self) -> None:
@@ -29,6 +29,8 @@ class Space:
 
     def book(self, name: str, shape: tuple[int, ...], itemsize: int) -> None:
         """Add a region at the end."""
+        if self.nbytes % itemsize:
+            raise ValueError(f"{name} would lie at {self.nbytes}, no multiple of {itemsize}")
         region = Region(self.nbytes, shape, itemsize)
         self.regions[name] = region
         self.nbytes += region.nbytes

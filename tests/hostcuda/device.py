@@ -219,6 +219,9 @@ class EmulatedDevice:
         count = int(np.prod(shape, dtype=np.int64))
         return view(Block(max(count, 1) * dtype.itemsize), dtype)[:count].reshape(shape)
 
+    def own_array(self, value: Any, nbytes: int, dtype: str | None) -> None:
+        """Arrays are NumPy's, which need no device to be read."""
+
     def copy(self, to: int, source: int, nbytes: int, stream: int) -> None:
         _check("copy", runtime().copy(to, source, nbytes, stream))
 

@@ -46,6 +46,12 @@ FAULT(past_device_memory)
     y[threadIdx.x + FAULTY] = x[threadIdx.x];
 }
 
+FAULT(misaligned_access)
+{
+    const char *from = (const char *)x + 2 * FAULTY;
+    y[threadIdx.x] = ((const float *)from)[threadIdx.x / 2];
+}
+
 /* An index of 32 bits where the array needs more. */
 FAULT(overflowing_index)
 {

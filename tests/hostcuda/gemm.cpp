@@ -167,6 +167,13 @@ static bool is_supported(const Product &product, int compute)
     return product.c.type == type || product.c.type == R_32F;
 }
 
+/* From where elements of its type can be read. A device faults elsewhere, or cuBLAS refuses. */
+static bool is_aligned(const Matrix &matrix)
+{
+    const std::uintptr_t itemsize = matrix.type == R_64F ? 8 : matrix.type == R_32F ? 4 : 2;
+    return reinterpret_cast<std::uintptr_t>(matrix.data) % itemsize == 0;
+}
+
 static double scalar(const void *value, int compute)
 {
     return compute == COMPUTE_64F ? *static_cast<const double *>(value)
@@ -217,6 +224,8 @@ PUBLIC int hostcuda_gemm(void *blas, int op_a, int op_b, int m, int n, int k, co
     if (const int refusal = check(product, alpha, beta))
         return refusal;
     if (!is_supported(product, compute))
+        return NOT_SUPPORTED;
+    if (!is_aligned(product.a) || !is_aligned(product.b) || !is_aligned(product.c))
         return NOT_SUPPORTED;
     product.alpha = scalar(alpha, compute);
     product.beta = scalar(beta, compute);

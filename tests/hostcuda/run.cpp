@@ -52,11 +52,18 @@ static int run_in_turn(const Launch &launch, void **arguments)
     return SUCCESS;
 }
 
-int run(const Launch &launch, void **arguments)
+static int run_threads(const Launch &launch, void **arguments)
 {
-    [[maybe_unused]] const Flushing flushing;
     if (launch.kernel->needs_fibers || FINDS_RACES) /* races are between flows of control */
         return Scheduler(launch, arguments).run();
     return run_in_turn(launch, arguments);
+}
+
+int run(const Launch &launch, void **arguments)
+{
+    [[maybe_unused]] const Flushing flushing;
+    misaligned = false;
+    const int result = run_threads(launch, arguments);
+    return misaligned ? MISALIGNED_ADDRESS : result;
 }
 } // namespace hostcuda

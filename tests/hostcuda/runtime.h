@@ -21,6 +21,7 @@ enum Result {
     OUT_OF_MEMORY = 2,
     INVALID_HANDLE = 400,
     LAUNCH_TIMEOUT = 702,
+    MISALIGNED_ADDRESS = 716,
     LAUNCH_FAILED = 719,
     LAUNCH_TOO_LARGE = 720,
     OUT_OF_RESOURCES = 701,
@@ -56,6 +57,9 @@ bool is_captured(void *stream);
 
 /* Do the work now or, while its stream is captured, whenever the graph is launched. */
 int submit(void *stream, std::function<int()> work);
+
+/* Whether a thread has read or written where its type cannot be. */
+extern bool misaligned;
 
 /* Run every thread of a launch whose limits have been checked. */
 int run(const Launch &launch, void **arguments);
