@@ -63,13 +63,24 @@ class DeviceExporter(OldExporter):
 class Gpu:
     """Where a call on a GPU finds its memory."""
 
-    memory, stream = "cuda", 0
+    memory, awaiting = "cuda", 0
 
-    def __init__(self) -> None:
+    def __init__(self, own: int = 0) -> None:
+        self.own = own
         self.waited_for: list[int] = []
+
+    def address_of_own(self, value: Any, nbytes: int, dtype: str | None) -> int:
+        return self.own
 
     def wait_for(self, stream: int) -> None:
         self.waited_for.append(stream)
+
+
+def test_a_device_may_know_an_array_but_not_excuse_how_it_lies():
+    own = object()
+    assert address_of("x", own, nbytes=24, dtype="float32", location=Gpu(4096)) == 4096
+    with pytest.raises(BadParam, match="must be an address or an object"):
+        address_of("x", own, nbytes=24, dtype="float32", location=Gpu(4098))
 
 
 def floats(size: int = 6) -> np.ndarray:

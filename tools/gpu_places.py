@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
 import statistics
@@ -116,8 +117,12 @@ class Cuda:
         self.stream.begin_capture()
         try:
             job()
-        finally:
-            graph = self.stream.end_capture()
+        except BaseException:
+            # What ends a capture also says that it was spoilt: the job says by what.
+            with contextlib.suppress(RuntimeError):
+                self.stream.end_capture()
+            raise
+        graph = self.stream.end_capture()
         return lambda: graph.launch(self.stream)
 
 

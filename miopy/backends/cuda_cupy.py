@@ -6,29 +6,34 @@ libraries it has loaded are called directly.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import importlib.util
 import os
 import weakref
+from collections.abc import Iterator
 from functools import cache, lru_cache
 from typing import Any
 
+import numpy as np
+
 from ..core.algorithm import DeviceProperties
-from ..errors import BadParam, DeviceError, OutOfMemory
+from ..errors import DeviceError, OutOfMemory
+from .cuda_blas import WORKSPACE_NBYTES, Blas
 from .cuda_clusters import MOST_DYNAMIC_SHARED, active_clusters, cluster_blocks, largest_cluster
 from .cuda_device import Calls
 from .cuda_source import Source
 
 NO_DRIVER = "no driver of a GPU is installed (libcuda.so.1, or /dev/kfd for ROCm)"
 NO_CUPY = "CuPy is not installed: install miopy[cuda12x] or miopy[cuda13x]"
-WORKSPACE_NBYTES = 32 << 20  # what cuBLAS wants from Hopper on
 BLOCKS_PER_MULTIPROCESSOR = 32
 MEMCPY_DEFAULT = 4  # the addresses say from where to where
 DEFAULT_SHARED_NBYTES = 48 << 10
 SHARED_MEMORY_ON_REQUEST = 97  # cudaDevAttrMaxSharedMemoryPerBlockOptin
 # From which compute capability, times 10; float32 as TF32.
 MATRIX_INSTRUCTION = {"float16": 75, "bfloat16": 80, "float32": 80}
-NO_REDUCED_PRECISION_SUMS = 16  # CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION
+_NATIVE = {name: np.dtype(name) for name in ("float32", "float16", "float64", "int8", "int32")}
+LEGACY = 1  # another number of the default stream
 
 
 def why_missing() -> str | None:
@@ -56,71 +61,20 @@ def _loads(library: str) -> bool:
     return True
 
 
-def allows_tf32() -> bool:
-    """MIOPY_ALLOW_TF32: whether float32 products may round their factors to 11 bits."""
-    asked = os.environ.get("MIOPY_ALLOW_TF32", "0")
-    if asked not in ("0", "1"):
-        raise BadParam("MIOPY_ALLOW_TF32", "must be 0 or 1", asked)
-    return asked == "1"
-
-
-class _Blas:
-    """One of the two libraries, with the names and numbers that differ."""
-
-    def __init__(self, library: ctypes.CDLL, is_hip: bool) -> None:
-        prefix = "hipblas" if is_hip else "cublas"
-        suffix = "" if is_hip else "_v2"
-        self._library = library
-        self.is_hip = is_hip
-        self.create = getattr(library, f"{prefix}Create{suffix}")
-        self.destroy = getattr(library, f"{prefix}Destroy{suffix}")
-        self.set_stream = getattr(library, f"{prefix}SetStream{suffix}")
-        # Before ROCm 7, hipblasGemmEx had types of its own and _v2 those of HIP.
-        name = f"{prefix}GemmEx"
-        newer = getattr(library, f"{name}_v2", None) if is_hip else None
-        self.gemm: Any = newer or getattr(library, name)
-        self.transposes = (111, 112) if is_hip else (0, 1)
-        self.algorithm = 160 if is_hip else -1
-        self.types = (0, 2, 14, 1)  # R_32F, R_16F, R_16BF, R_64F of both
-        single, tf32, double = (2, 6, 7) if is_hip else (68, 77, 70)
-        self.allows_tf32 = allows_tf32()
-        self.computes = (tf32 if self.allows_tf32 else single, single, single, double)
-
-    def handle(self) -> ctypes.c_void_p:
-        created = ctypes.c_void_p()
-        self.check(self.create(ctypes.byref(created)), "create a handle")
-        if not self.is_hip:
-            mode = self._library.cublasSetMathMode
-            self.check(mode(created, NO_REDUCED_PRECISION_SUMS), "set the math mode")
-        return created
-
-    def use_stream(self, handle: ctypes.c_void_p, stream: int, workspace: int) -> None:
-        """The workspace after the stream: setting the stream takes it back."""
-        self.check(self.set_stream(handle, ctypes.c_void_p(stream)), "set the stream")
-        if not self.is_hip:
-            size = ctypes.c_size_t(WORKSPACE_NBYTES)
-            give = self._library.cublasSetWorkspace_v2
-            self.check(give(handle, ctypes.c_void_p(workspace), size), "set the workspace")
-
-    def check(self, status: int, what: str) -> None:
-        if status:
-            raise DeviceError("BLAS", f"cannot {what}, status {status}")
-
-
 @lru_cache(maxsize=1)
-def _libraries() -> tuple[tuple[int, int, int], _Blas]:
+def _libraries() -> tuple[tuple[int, int, int], Blas]:
     """The addresses of the driver's launch functions, and BLAS, of the versions that CuPy uses."""
     import cupy
 
     if cupy.cuda.runtime.is_hip:
         driver = ctypes.CDLL("libamdhip64.so")
         launches: tuple[Any, ...] = driver.hipModuleLaunchKernel, None, None
-        blas = _Blas(ctypes.CDLL("libhipblas.so"), True)
+        blas = Blas(ctypes.CDLL("libhipblas.so"), True)
     else:
         driver = ctypes.CDLL("libcuda.so.1")
         configured = getattr(driver, "cuLaunchKernelEx", None)  # of CUDA 11.8
         launches = driver.cuLaunchKernel, driver.cuLaunchCooperativeKernel, configured
-        blas = _Blas(_cublas(cupy.cuda.runtime.runtimeGetVersion() // 1000), False)
+        blas = Blas(_cublas(cupy.cuda.runtime.runtimeGetVersion() // 1000), False)
     launch, together, configured = (
         ctypes.cast(each, ctypes.c_void_p).value or 0 for each in launches
     )
@@ -188,11 +142,34 @@ class _StreamAddress(int):
 def _stream(address: int) -> Any:
     import cupy
 
-    stream = cupy.cuda.Stream
-    return stream.from_external(_StreamAddress(address)) if address else stream.null
+    if not address:
+        return cupy.cuda.Stream.null
+    return _external(address, cupy.cuda.runtime.getDevice())
 
 
-def _properties(device: int, blas: _Blas) -> DeviceProperties:
+@cache
+def _external(address: int, device: int) -> Any:
+    """CuPy's object for a stream that is not its own; making one takes as long as a launch."""
+    import cupy
+
+    return cupy.cuda.Stream.from_external(_StreamAddress(address))
+
+
+@contextlib.contextmanager
+def _current(address: int) -> Iterator[None]:
+    """Let CuPy take memory for a stream. Not by `with` on the stream: leaving that would undo
+    the caller's `use` of another one, and later arrays would be said to be the default stream's."""
+    import cupy
+
+    before = cupy.cuda.get_current_stream()
+    _stream(address).use()
+    try:
+        yield
+    finally:
+        before.use()
+
+
+def _properties(device: int, blas: Blas) -> DeviceProperties:
     import cupy
 
     found = cupy.cuda.Device(device)
@@ -224,6 +201,7 @@ class CupyDevice:
         import cupy
 
         self._runtime = cupy.cuda.runtime
+        self._array_type, self._current_stream = cupy.ndarray, cupy.cuda.get_current_stream
         self._id: int = self._runtime.getDevice()
         self._left: list[int] = []
         self._allowed: set[int] = set()  # functions that may have more shared memory
@@ -232,15 +210,16 @@ class CupyDevice:
         with self:
             multiprocessors = cupy.cuda.Device(self._id).attributes["MultiProcessorCount"]
             self.properties = _properties(self._id, self._blas)
-            self._handle = self._blas.handle()
+            self._handle = self._blas.take(self._id)
             self._workspace = cupy.cuda.alloc(0 if self._blas.is_hip else WORKSPACE_NBYTES)
             self._capturing = cupy.cuda.Stream(non_blocking=True)
+            self._event = cupy.cuda.Event(disable_timing=True)
             self._fault_memory = cupy.cuda.alloc_pinned_memory(4)
         self.fault_address: int = self._fault_memory.ptr  # the same for the device
         self._fault = ctypes.c_uint32.from_address(self.fault_address)
         self._fault.value = 0
         self._resident: dict[tuple[int, ...], int] = {}
-        weakref.finalize(self, self._blas.destroy, self._handle)
+        weakref.finalize(self, self._blas.give, self._id, self._handle)
         no_transpose, transpose = self._blas.transposes
         self.calls = Calls(
             launch=launch,
@@ -307,7 +286,7 @@ class CupyDevice:
         import cupy
 
         try:
-            with _stream(stream):
+            with _current(stream):
                 return CupyBlock(cupy.cuda.alloc(nbytes))
         except cupy.cuda.memory.OutOfMemoryError as error:
             raise OutOfMemory("scratch", f"of {nbytes} bytes cannot be allocated") from error
@@ -316,10 +295,20 @@ class CupyDevice:
         import cupy
 
         try:
-            with _stream(stream):
+            with _current(stream):
                 return cupy.empty(shape, dtype)
         except cupy.cuda.memory.OutOfMemoryError as error:
             raise OutOfMemory("array", f"of shape {shape} cannot be allocated") from error
+
+    def own_array(self, value: Any, nbytes: int, dtype: str | None) -> tuple[int, int] | None:
+        """What DLPack says too, which asks the driver about every pointer."""
+        if type(value) is not self._array_type:
+            return None
+        if value.nbytes < nbytes or not value.flags.c_contiguous:
+            return None
+        if dtype is not None and value.dtype is not _NATIVE.get(dtype):
+            return None
+        return value.data.ptr, self._current_stream().ptr
 
     def copy(self, to: int, source: int, nbytes: int, stream: int) -> None:
         self._runtime.memcpyAsync(to, source, nbytes, MEMCPY_DEFAULT, stream)
@@ -328,11 +317,9 @@ class CupyDevice:
         self._blas.use_stream(self._handle, stream, self._workspace.ptr)
 
     def wait(self, stream: int, other: int) -> None:
-        import cupy
-
-        event = cupy.cuda.Event(disable_timing=True)
-        event.record(_stream(other))
-        _stream(stream).wait_event(event)
+        """One event serves all: whoever waits does so for what it stands for at that time."""
+        self._runtime.eventRecord(self._event.ptr, other)
+        self._runtime.streamWaitEvent(stream, self._event.ptr)
 
     def synchronize(self, stream: int) -> None:
         self._runtime.streamSynchronize(stream)
@@ -341,8 +328,8 @@ class CupyDevice:
         return CupyTimer(_stream(stream))
 
     def is_capturing(self, stream: int) -> bool:
-        """The default stream cannot be captured."""
-        return bool(stream and self.has_graphs and self._runtime.streamIsCapturing(stream))
+        """The default stream, which has two numbers, cannot be captured."""
+        return bool(stream > LEGACY and self.has_graphs and self._runtime.streamIsCapturing(stream))
 
     def begin_capture(self) -> int:
         self._capturing.begin_capture()

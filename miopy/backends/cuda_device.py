@@ -97,6 +97,10 @@ class Device(Protocol):
     def empty(self, shape: tuple[int, ...], dtype: Any, stream: int) -> Any:
         """An array for use on one stream, of a dtype as NumPy has it. Raises OutOfMemory."""
 
+    def own_array(self, value: Any, nbytes: int, dtype: str | None) -> tuple[int, int] | None:
+        """The address of an array of the kind that `empty` makes, and the stream that still writes
+        it; None for anything else, and for one that is not dense, of this type or as long."""
+
     def copy(self, to: int, source: int, nbytes: int, stream: int) -> None:
         """Between any two addresses, on the host or the device; areas may not overlap."""
 

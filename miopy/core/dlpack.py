@@ -69,7 +69,8 @@ class Export(NamedTuple):
 def read(exporter: Any, stream: int | None = None) -> Export:
     """The memory behind `exporter.__dlpack__()`. What the exporter raises passes through.
 
-    stream   of a GPU, 0 for the default one: the exporter makes it wait for the contents
+    stream   of a GPU, 0 for the default one: the exporter makes it wait for the contents; -1:
+             none, it does nothing about them
     """
     wanted: dict[str, Any] = {}
     if stream is not None and exporter.__dlpack_device__()[0] in (CUDA, ROCM, CUDA_MANAGED):

@@ -54,13 +54,18 @@ class Location(Protocol):
     """Where a call's memory must be: a backend.
 
     memory   HOST or CUDA
-    stream   the address of the stream that will use it, 0 for the default one; None on the host
+    awaiting   the address of the stream that exporters of arrays let wait for the contents, 0 for
+               the default one; NOTHING_WAITS; None on the host
     """
 
     memory: str
 
     @property
-    def stream(self) -> int | None: ...
+    def awaiting(self) -> int | None: ...
+
+    def address_of_own(self, value: Any, nbytes: int, dtype: str | None) -> int:
+        """The address of a dense array of the device's own kind, at least `nbytes` long and of that
+        type, whose contents later work waits for; 0 where there is more to ask."""
 
     def wait_for(self, stream: int) -> None:
         """Let later work wait for what is on another stream so far."""
@@ -68,7 +73,10 @@ class Location(Protocol):
 
 class _HostLocation:
     memory = HOST
-    stream = None
+    awaiting = None
+
+    def address_of_own(self, value: Any, nbytes: int, dtype: str | None) -> int:
+        return 0
 
     def wait_for(self, stream: int) -> None:
         """There is nothing to wait for."""
@@ -171,9 +179,14 @@ def _reader(
     type_without_letter   the dtype of the elements, if `dtype` has no letter
     """
 
+    alignment = opaque_alignment or _ALIGNMENT.get(dtype or "raw", 1)
+
     def slowly(value: Any) -> int | None:
         if value is None and optional:
             return None
+        own = location.address_of_own(value, nbytes, dtype)
+        if own and own % alignment == 0:
+            return own
         address = _checked_integer(argument, value, nbytes)
         if address is not None:
             return address
@@ -197,7 +210,7 @@ def _reader(
         type=type_without_letter,
         nbytes=nbytes,
         last=_LAST - nbytes,
-        alignment=opaque_alignment or _ALIGNMENT.get(dtype or "raw", 1),
+        alignment=alignment,
         writable=writable,
     )
 
@@ -285,7 +298,7 @@ def _memory(argument: str, value: Any, location: Location) -> _Memory:
         if isinstance(interface, dict):
             return _of_interface(interface, HOST)
         if hasattr(value, "__dlpack__"):
-            return _of_dlpack(dlpack.read(value, location.stream))
+            return _of_dlpack(dlpack.read(value, location.awaiting))
         interface = getattr(value, "__cuda_array_interface__", None)
         if isinstance(interface, dict):
             return _of_interface(interface, CUDA)
