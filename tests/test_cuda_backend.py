@@ -18,6 +18,7 @@ from hostcuda.device import EmulatedDevice
 from miopy import miopen
 from miopy.backends import cuda, host
 from miopy.backends.cuda_device import Graph
+from miopy.core.backend import NOTHING_WAITS, Matrix
 from miopy.core.cells import CELLS
 from miopy.core.config import DTYPES, RNNConfig
 from miopy.core.plan import plan
@@ -295,6 +296,17 @@ def test_other_streams_are_waited_for(device, emulated):
     assert device.waits == [(0, 512), (512, 1)]
 
 
+def test_within_a_capture_nothing_outside_is_waited_for(device, emulated):
+    """To try would spoil it: a graph cannot wait for what is not in it."""
+    emulated.set_stream(OUTSIDE)
+    assert emulated.awaiting == OUTSIDE
+    device.begin_capture(OUTSIDE)
+    emulated.wait_for(512)
+    assert emulated.awaiting == NOTHING_WAITS
+    device.end_capture(OUTSIDE)
+    assert not device.waits
+
+
 def test_scratch_of_one_stream_is_not_used_on_another(device, emulated):
     run = CoreRun(emulated, CONFIG, STEPS)
     run.forward()
@@ -306,7 +318,7 @@ def test_scratch_of_one_stream_is_not_used_on_another(device, emulated):
 
 def test_extents_that_blas_cannot_count_are_refused(emulated):
     with pytest.raises(NotSupported, match=r"must be below 2\*\*31"):
-        emulated.gemm("float32", *[cuda.Matrix(64, 2**31)] * 3, (1, 1, 1))
+        emulated.gemm("float32", *[Matrix(64, 2**31)] * 3, (1, 1, 1))
 
 
 def test_an_error_of_the_device_is_an_error_of_the_call(device, emulated):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from bench_jobs import Miopy, Network
 from bench_shapes import STEP
 
 from miopy.core import sequence as sequences
+from miopy.core.backend import Walk
 from miopy.core.backward_data import backward_data
 from miopy.core.backward_weights import backward_weights
 from miopy.core.config import CONCAT, LEFT_TO_RIGHT, RNNConfig
@@ -47,49 +49,71 @@ class Core(Miopy):
         self.dhx, self.dcx = arrays.empty_like(self.hx), arrays.empty_like(self.cx)
         self.workspace = arrays.empty(max(self.plan.workspace.nbytes, 1), np.uint8)
         self.reserve = arrays.empty(self.plan.reserve.nbytes, np.uint8)
+        self._prepared: dict[str, Callable[[list[int]], None]] = {}
 
     def _address(self, name: str) -> int:
         array = getattr(self, name)
         return array.ctypes.data if isinstance(array, np.ndarray) else array.data.ptr
 
-    def _at(self, *names: str) -> dict[str, int]:
-        return {name: self._address(name) for name in names}
+    def _run(self, walk: Walk, *names: str) -> None:
+        """A pass, prepared once as those of MIOpen's functions are."""
+        if walk.__name__ not in self._prepared:
+            prepared = self.backend.prepare(walk, names)
+            self._prepared[walk.__name__] = prepared or self._walking(walk, names)
+        self._prepared[walk.__name__](list(map(self._address, names)))
 
-    def _run_forward(self, plan: Any, reserve: int | None) -> None:
+    def _walking(self, walk: Walk, names: tuple[str, ...]) -> Callable[[list[int]], None]:
+        return lambda found: walk(self.backend, dict(zip(names, found, strict=True)))
+
+    def _forward_walk(self, plan: Any, backend: Any, at: Mapping[str, int]) -> None:
+        states = {name: at[name] for name in ("hx", "cx", "hy", "cy", "workspace")}
         forward(
-            *(plan, self.backend, self.sequence),
-            x=Rows(self._address("x")),
-            y=Rows(self._address("y")),
-            weights=InBuffer(MIOPEN, self._address("w")),
-            reserve=reserve,
-            **self._at("hx", "cx", "hy", "cy", "workspace"),
+            *(plan, backend, self.sequence),
+            x=Rows(at["x"]),
+            y=Rows(at["y"]),
+            weights=InBuffer(MIOPEN, at["w"]),
+            reserve=at.get("reserve"),
+            **states,
+        )
+
+    def _infer(self, backend: Any, at: Mapping[str, int]) -> None:
+        self._forward_walk(self.inference_plan, backend, at)
+
+    def _train(self, backend: Any, at: Mapping[str, int]) -> None:
+        self._forward_walk(self.plan, backend, at)
+
+    def _backward_data(self, backend: Any, at: Mapping[str, int]) -> None:
+        names = "hx", "cx", "dhx", "dcx", "workspace", "reserve"
+        backward_data(
+            *(self.plan, backend, self.sequence),
+            dy=Rows(at["dy"]),
+            dx=Rows(at["dx"]),
+            weights=InBuffer(MIOPEN, at["w"]),
+            dhy=None,
+            dcy=None,
+            **{name: at[name] for name in names},
+        )
+
+    def _backward_weights(self, backend: Any, at: Mapping[str, int]) -> None:
+        backward_weights(
+            *(self.plan, backend, self.sequence),
+            x=Rows(at["x"]),
+            dw=InBuffer(MIOPEN, at["dw"]),
+            **{name: at[name] for name in ("hx", "workspace", "reserve")},
         )
 
     def inference(self) -> None:
-        self._run_forward(self.inference_plan, None)
+        self._run(self._infer, "x", "y", "w", "hx", "cx", "hy", "cy", "workspace")
 
     def forward(self) -> None:
-        self._run_forward(self.plan, self._address("reserve"))
+        names = "x", "y", "w", "hx", "cx", "hy", "cy", "workspace", "reserve"
+        self._run(self._train, *names)
 
     def step(self) -> None:
         self.forward()
-        common = self.plan, self.backend, self.sequence
-        backward_data(
-            *common,
-            dy=Rows(self._address("dy")),
-            dx=Rows(self._address("dx")),
-            weights=InBuffer(MIOPEN, self._address("w")),
-            dhy=None,
-            dcy=None,
-            **self._at("hx", "cx", "dhx", "dcx", "workspace", "reserve"),
-        )
-        x = Rows(self._address("x"))
-        backward_weights(
-            *common,
-            x=x,
-            dw=InBuffer(MIOPEN, self._address("dw")),
-            **self._at("hx", "workspace", "reserve"),
-        )
+        names = "dy", "dx", "w", "hx", "cx", "dhx", "dcx", "workspace", "reserve"
+        self._run(self._backward_data, *names)
+        self._run(self._backward_weights, "x", "dw", "hx", "workspace", "reserve")
 
 
 class OnHost(Core):

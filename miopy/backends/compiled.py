@@ -17,7 +17,7 @@ HOST = (
     *("pool", "matrix", "recurrence", "rows", "program"),
     *("dropout", "tensor", "stepped", "quantized"),
 )
-STEPPED = ("calls", "steps", "masks", "quantized")
+STEPPED = ("calls", "steps", "masks", "quantized", "program")
 # Below `kernels`, in the order in which they are read.
 HEADERS = {
     "_host": tuple(f"host/{family}.h" for family in HOST),

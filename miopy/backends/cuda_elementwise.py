@@ -10,7 +10,7 @@ from ..core.backend import Matrix, Strided, dropout_scale
 from ..core.config import DTYPES
 from . import cuda_source
 from ._stepped import lib
-from .cuda_stream import Stream
+from .cuda_stream import Puts
 
 SHORT = {
     "float32": "f32",
@@ -93,7 +93,7 @@ def walk(tensor: Strided) -> tuple[Any, Any]:
 class Elementwise:
     """What needs no more than a launch or two."""
 
-    def __init__(self, stream: Stream) -> None:
+    def __init__(self, stream: Puts) -> None:
         self._stream = stream
 
     def _shared(self, name: str) -> int:
@@ -149,9 +149,9 @@ class Elementwise:
         with stream:
             if abs(to - source) < nbytes:
                 (aside,) = stream.regions(nbytes)
-                stream.device.copy(aside, source, nbytes, stream.address)
+                stream.copy(aside, source, nbytes)
                 source = aside
-            stream.device.copy(to, source, nbytes, stream.address)
+            stream.copy(to, source, nbytes)
 
     def column_sums(
         self,

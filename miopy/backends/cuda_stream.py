@@ -6,7 +6,8 @@ import ctypes
 import threading
 import weakref
 from collections import deque
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -63,6 +64,31 @@ class Uploads:
             lease.give_back()
 
 
+class Puts(Protocol):
+    """A stream, or what takes down what would be put on it; `with` it no other thread uses it."""
+
+    device: Device
+
+    def __enter__(self) -> Device: ...
+
+    def __exit__(self, *raised: object) -> None: ...
+
+    def regions(self, *nbytes: int) -> list[int]:
+        """Addresses in scratch of regions of these sizes. The contents last until the next call."""
+
+    def upload(self, array: np.ndarray[Any, Any] | None) -> int:
+        """The address of a copy on the device, kept while the array lives; 0 for None."""
+
+    def launch(self, function: int, elements: int, *arguments: Any) -> None:
+        """Launch a kernel over so many elements; the arguments are objects of ctypes."""
+
+    def multiply(self, call: Any) -> None:
+        """A product of kernels/stepped/steps.h."""
+
+    def copy(self, to: int, source: int, nbytes: int) -> None:
+        """Between any two addresses; areas may not overlap."""
+
+
 class Stream:
     """What runs on a device runs through here, one call after the other.
 
@@ -73,6 +99,8 @@ class Stream:
         self.device = device
         self.address = 0
         self._lock = threading.RLock()
+        self._depth = 0  # of `with`
+        self._was_capturing: bool | None = None
         self.allocator = Allocator(
             lambda nbytes: device.allocate(nbytes, self.address),
             ALIGNMENT,
@@ -84,13 +112,17 @@ class Stream:
         with self:
             device.use_stream(0)
 
-    def __enter__(self) -> None:
+    def __enter__(self) -> Device:
         """Keep other threads out, and make the device current for this one."""
         self._lock.acquire()
+        self._depth += 1
         self.device.__enter__()
+        return self.device
 
     def __exit__(self, *raised: object) -> None:
         self.device.__exit__(*raised)
+        self._depth -= 1
+        self._was_capturing = None
         self._lock.release()
 
     def change(self, address: int) -> None:
@@ -102,6 +134,7 @@ class Stream:
                 self._uploads.release()
                 self._use(address)
                 self.address = address
+                self._was_capturing = None
 
     def _use(self, address: int) -> None:
         self.device.use_stream(address)
@@ -114,20 +147,22 @@ class Stream:
 
     @property
     def is_capturing(self) -> bool:
-        return self.device.is_capturing(self.address)
+        """The driver is asked once while other threads are kept out."""
+        if self._was_capturing is None:
+            found = self.device.is_capturing(self.address)
+            if self._depth == 0:
+                return found
+            self._was_capturing = found
+        return self._was_capturing
 
     def regions(self, *nbytes: int) -> list[int]:
-        """Addresses in scratch of regions of these sizes. The contents last until the next call."""
-        starts = [0]
-        for size in nbytes:
-            starts.append(starts[-1] + -(-size // ALIGNMENT) * ALIGNMENT)
-        base = self.scratch.address(starts[-1])
+        starts, total = aligned_regions(nbytes)
+        base = self.scratch.address(total)
         if self.is_capturing:
             self.scratch.pin()
-        return [base + start for start in starts[:-1]]
+        return [base + start for start in starts]
 
     def upload(self, array: np.ndarray[Any, Any] | None) -> int:
-        """The address of a copy on the device, kept while the array lives; 0 for None."""
         if array is None or array.size == 0:
             return 0
         lease = self._uploads.lease_of(array, self.address)
@@ -136,23 +171,36 @@ class Stream:
         return lease.address
 
     def launch(self, function: int, elements: int, *arguments: Any) -> None:
-        """Launch a kernel over so many elements; the arguments are objects of ctypes."""
         pointers = (ctypes.c_void_p * len(arguments))(*map(ctypes.addressof, arguments))
         taken = ffi.cast("void **", ctypes.addressof(pointers))
         called = ffi.cast("void *", function)
         check(lib.launch_elements(self.calls, called, elements, taken))
 
-    def capture(self, function: Any, given: Any) -> Graph:
-        """What a function of kernels/stepped/steps.h puts on a stream, as a graph; `given`: for
-        each direction."""
+    def copy(self, to: int, source: int, nbytes: int) -> None:
+        self.device.copy(to, source, nbytes, self.address)
+
+    def multiply(self, call: Any) -> None:
+        check(lib.multiply(self.calls, call))
+
+    def capture(self, put: Callable[[], int]) -> Graph:
+        """What a function puts on the stream of `calls`, and then returns an error or 0, as a
+        graph."""
         self._use(self.device.begin_capture())
         try:
-            error = function(self.calls, given, len(given))
+            error = put()
         finally:
             self._use(self.address)
             graph = self.device.end_capture()
         check(error)
         return graph
+
+
+def aligned_regions(nbytes: Sequence[int]) -> tuple[list[int], int]:
+    """Where regions of these sizes start, one behind the other, and where the last one ends."""
+    starts = [0]
+    for size in nbytes:
+        starts.append(starts[-1] + -(-size // ALIGNMENT) * ALIGNMENT)
+    return starts[:-1], starts[-1]
 
 
 def _device_calls(device: Device) -> Any:

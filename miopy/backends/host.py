@@ -94,7 +94,7 @@ class HostBackend(Operations):
     """One pool of threads and one block of scratch; calls on it run one after the other."""
 
     name = memory = "host"
-    stream = None
+    stream = awaiting = None
 
     def __init__(self) -> None:
         created = lib.pool_create(num_threads(), BUILDS.index(build()))

@@ -1,27 +1,21 @@
 """Walks of the core taken down once, to run on any memory in one call of the compiled kernels.
 
-While a walk is taken down, argument number n, from 1 on, lies at n << BASE_SHIFT, and scratch as if
-it were the last: every pointer that the walk puts into a call then tells which of them it belongs
-to, and where in it.
+While a walk is taken down, memory lies as `moving` says, scratch as if it were the last argument.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import lru_cache
 from typing import Any
 
 from ..core.backend import BackwardRun, ForwardRun, Walk
 from ._host import ffi, lib
 from .host_operations import Operations
 from .host_stepped import HostEngine, check_steps
+from .moving import BASE_SHIFT, NotTaken, pointers
 
-BASE_SHIFT: int = lib.BASE_SHIFT
+assert BASE_SHIFT == lib.BASE_SHIFT
 _PRODUCT = ffi.typeof("gemm_call *")
-
-
-class _NotTaken(Exception):
-    """A walk calls what a program cannot hold."""
 
 
 class _Calls(Operations):
@@ -55,21 +49,7 @@ class _Calls(Operations):
         self.parts += parts
 
     def __getattr__(self, name: str) -> Any:
-        raise _NotTaken(name)
-
-
-@lru_cache(maxsize=64)
-def _pointers(ctype: Any) -> tuple[int, ...]:
-    """Where a C type has pointers, in bytes from its start."""
-    if ctype.kind == "pointer":
-        return (0,)
-    parts: Iterator[tuple[int, Any]] = iter(())
-    if ctype.kind == "array":
-        size = ffi.sizeof(ctype.item)
-        parts = ((index * size, ctype.item) for index in range(ctype.length))
-    elif ctype.kind == "struct":
-        parts = ((field.offset, field.type) for _, field in ctype.fields)
-    return tuple(start + inner for start, part in parts for inner in _pointers(part))
+        raise NotTaken(name)
 
 
 def _parts(call: Any) -> Iterator[Any]:
@@ -93,18 +73,18 @@ class Program:
         calls = [call for _, call in taken.calls]
         needs = (lib.operation_scratch(pool, *each) for each in taken.calls)
         self.scratch_nbytes = max(taken.scratch_nbytes, *needs, 0)
-        pointers, places = [], []
+        moving, places = [], []
         for part in taken.parts:
             start = ffi.cast("char *", part)
-            for offset in _pointers(ffi.typeof(part).item):
+            for offset in pointers(ffi.typeof(part).item):
                 place = ffi.cast("uint64_t *", start + offset)[0]
                 if place >> BASE_SHIFT:
-                    pointers.append(start + offset)
+                    moving.append(start + offset)
                     places.append(place)
         arrays = (
             ffi.new("int[]", operations),
             ffi.new("void *[]", calls),
-            ffi.new("void *[]", pointers),
+            ffi.new("void *[]", moving),
             ffi.new("uint64_t[]", places),
         )
         self._program = ffi.new("program *", (len(calls), len(places), *arrays))
@@ -122,6 +102,6 @@ def take_down(pool: Any, walk: Walk, names: tuple[str, ...]) -> Program | None:
     taken = _Calls(pool, len(names) + 1 << BASE_SHIFT)
     try:
         walk(taken, {name: number << BASE_SHIFT for number, name in enumerate(names, start=1)})
-    except _NotTaken:
+    except NotTaken:
         return None
     return Program(pool, taken, len(names))

@@ -17,6 +17,8 @@ from .codes import QuantizedKernels
 from .config import RIGHT_TO_LEFT, RNNConfig
 from .sequence import Sequence
 
+NOTHING_WAITS = -1  # instead of a stream, as DLPack has it
+
 
 @dataclass(frozen=True)
 class Matrix:
@@ -200,12 +202,14 @@ class Backend(Protocol):
     memory   where its addresses lie: HOST or CUDA of `core.memory`
     stream   the address of the stream its work is put on, 0 for the default one; None on the host,
              where a call returns when its work is done
+    awaiting  of `core.memory.Location`, which a backend is
     quantized  inference on 8-bit codes
     """
 
     name: str
     memory: str
     stream: int | None
+    awaiting: int | None
     quantized: QuantizedKernels
 
     def set_stream(self, stream: Any) -> None:

@@ -1,0 +1,42 @@
+"""What is put on a stream more than once, replayed as a graph."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from typing import Any
+
+from .cuda_stream import Stream, check
+
+MOST_GRAPHS = 64
+
+
+class Graphs:
+    """Those of one stream, of what was put on it last."""
+
+    def __init__(self, stream: Stream) -> None:
+        self._stream = stream
+        # By keys that have come before: None, or the graph; and what must live as long.
+        self._known: OrderedDict[Hashable, tuple[Any, Any]] = OrderedDict()
+
+    def put(self, key: Hashable, put: Callable[[], int], kept: Any) -> None:
+        """Put something on the stream, as a graph from the second time on that the key comes.
+
+        key    all that it depends on: kernels, addresses, sizes
+        put    puts it there and returns an error or 0
+        kept   owns what addresses in the key are of: they must not become another's
+        """
+        graph, _ = self._known.get(key, (None, None))
+        if graph is None and key in self._known:
+            graph = self._stream.capture(put)
+        if graph is None:
+            check(put())
+        else:
+            graph.launch(self._stream.address)
+        self._known[key] = graph, kept
+        self._known.move_to_end(key)
+        if len(self._known) > MOST_GRAPHS:
+            self._known.popitem(last=False)
+
+    def clear(self) -> None:
+        self._known.clear()
