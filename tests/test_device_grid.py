@@ -270,7 +270,7 @@ def test_a_block_that_never_publishes_is_an_error_and_no_hang(monkeypatch):
 
 
 def test_words_that_have_not_arrived_are_noticed(monkeypatch):
-    plant(monkeypatch, "while (is_unwritten(words)", "while (0 && is_unwritten(words)")
+    plant(monkeypatch, "for (int are_missing = 1;", "for (int are_missing = 0;")
     run = core_run(RNNConfig("lstm", 3, 18, dtype="float16"), (3, 3, 2, 1))
     run.forward()
     assert np.isnan(run.arrays["y"]).any()

@@ -39,10 +39,14 @@ run.backward()
 FORWARD, BACKWARD = "persistent_forward)", "persistent_backward)"
 BARRIER = "__syncthreads();\n        "
 FAULTS = {  # where, what is there, what it is replaced by
-    "no barrier before forward's cells": (FORWARD, f"{BARRIER}forward", "forward"),
-    "no barrier behind forward's cells": (FORWARD, f"{BARRIER}rows", "rows"),
-    "no barrier before backward's cells": (BACKWARD, f"{BARRIER}backward", "backward"),
-    "no barrier behind backward's cells": (BACKWARD, f"{BARRIER}after", "after"),
+    "no barrier behind forward's steps": (FORWARD, f"{BARRIER}before", "before"),
+    "forward writes inputs that it reads": (FORWARD, "(NUM_INPUTS(PLANE_TILES) - half)", "half"),
+    "no barrier behind backward's steps": (BACKWARD, f"{BARRIER}after", "after"),
+    "backward writes inputs that it reads": (
+        BACKWARD,
+        "(NUM_INPUTS(GATES * PLANE_TILES) - half)",
+        "half",
+    ),
     "all blocks run forward in one direction": (FORWARD, "[blockIdx.y]", "[0]"),
     "all blocks run backward in one direction": (BACKWARD, "[blockIdx.y]", "[0]"),
 }
@@ -79,8 +83,8 @@ CoreRun(cuda.CudaBackend(device), config, (9, 9, 2) + (1,) * 26).results()
 """
 GRID_FAULTS = {
     "no barrier behind the products": (
-        "store_slice_sums(&sum, sums, fold < m->folds - 1);\n        __syncthreads();",
-        "store_slice_sums(&sum, sums, fold < m->folds - 1);",
+        "store_slice_sums(&sum, sums, 0);\n    __syncthreads();",
+        "store_slice_sums(&sum, sums, 0);",
     ),
     "no barrier before the only sums": (
         "__syncthreads(); /* what is there has been read */",
@@ -118,8 +122,8 @@ def test_a_fault_of_a_persistent_kernel_is_reported(fault):
 
 def test_reading_ahead_of_what_is_there_is_reported():
     """The last step has no next one."""
-    where = "void load_backward_of("
-    done = run("address", "-c", WITH_A_FAULT, where, "if (b < rows.count)", "")
+    where = "void load_units("
+    done = run("address", "-c", WITH_A_FAULT, where, "if (b < rows.count && ", "if (")
     assert done.returncode == REPORTED, done.stderr
     assert "AddressSanitizer" in done.stderr
 

@@ -18,6 +18,7 @@ from miopy.core.algorithm import (
     DeviceProperties,
     products_of,
 )
+from miopy.core.config import RNNConfig
 
 COMPILER = "clang-19"
 TARGETS = ("gfx90a", "gfx942", "gfx1100")  # MI200, MI300, RDNA 3
@@ -29,9 +30,11 @@ OPTIONS = (
 SOURCES = kernel_report.sources()
 NO_INSTRUCTION = DeviceProperties(1, 0)
 PERSISTENT = [
-    cuda_source.persistent(cell, dtype, products_of(NO_INSTRUCTION, dtype))
+    cuda_source.persistent(cell, dtype, products_of(NO_INSTRUCTION, config, rows))
     for cell in PERSISTENT_CELLS
     for dtype in PERSISTENT_DTYPES
+    for config in [RNNConfig(cell, 1, 160, dtype=dtype)]
+    for rows in (1, 4)
 ]
 # Every one for one target, and another for the next: the four types of a cell come one after
 # another, so that every cell and every type meets all targets. Sources of a type alone are for all.

@@ -39,6 +39,7 @@ from miopy.core.algorithm import (
     PERSISTENT_DTYPES,
     DeviceProperties,
     products_of,
+    residency,
 )
 from miopy.core.cells import CELLS
 from miopy.core.config import DTYPES, RNNConfig
@@ -48,6 +49,15 @@ ROOT = Path(__file__).resolve().parent.parent
 JSON = ROOT / "benchmarks/kernels.json"
 MARKDOWN = ROOT / "benchmarks/kernels.md"
 TARGETS = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120")
+SHARED_NBYTES = {  # that a block may have
+    **dict.fromkeys(TARGETS, 99 << 10),
+    **{"sm_75": 64 << 10, "sm_80": 163 << 10, "sm_90": 227 << 10, "sm_100": 227 << 10},
+}
+# Of layers that blocks run by themselves: one tile for each warp, and about the largest.
+SIZES = {
+    **{"lstm": (64, 128, 144, 208), "gru": (64, 128, 160, 256)},
+    **dict.fromkeys(("tanh", "relu"), (64, 128, 256, 432)),
+}
 LARGE = ("sm_90", "sm_100")  # with grid.LARGE_NBYTES of shared memory for a block
 
 # Kernel to target to usage, for each source.
@@ -81,19 +91,24 @@ def every() -> dict[Source, list[str]]:
 def persistent() -> dict[Source, list[str]]:
     """The same of persistent kernels."""
     found: dict[Source, list[str]] = {}
-    for cell, dtype in itertools.product(PERSISTENT_CELLS, PERSISTENT_DTYPES):
-        for target in TARGETS:
-            products = products_of(DeviceProperties(1, 0, instruction_of(target)), dtype)
-            found.setdefault(cuda_source.persistent(cell, dtype, products), []).append(target)
+    for cell, dtype, rows in itertools.product(PERSISTENT_CELLS, PERSISTENT_DTYPES, (1, 3, 8)):
+        for size, target in itertools.product(SIZES[cell], TARGETS):
+            config = RNNConfig(cell, 1, size, dtype=dtype)
+            device = DeviceProperties(1, SHARED_NBYTES[target], instruction_of(target))
+            products = products_of(device, config, rows)
+            held = residency(config, products, 1, False)
+            targets = found.setdefault(cuda_source.persistent(cell, dtype, products), [])
+            if held.shared_nbytes <= device.shared_nbytes and target not in targets:
+                targets.append(target)
     for cell, dtype, backward in itertools.product(PERSISTENT_CELLS, grid.DTYPES, (False, True)):
         targets = [target for target in TARGETS if dtype in instruction_of(target)]
         large = [target for target in targets if target in LARGE]
         for split in (False, True) if dtype == "float32" else (False,):
             gates, itemsize = len(CELLS[cell].gates), DTYPES[dtype].itemsize
             for products in grid.products(gates, itemsize, backward, split):
-                source = cuda_source.grid(cell, dtype, products, backward)
-                found[source] = large if products.is_large else targets
-    return found | on_clusters()
+                for source in runs_of(cell, dtype, products, backward):
+                    found[source] = large if products.is_large else targets
+    return {source: targets for source, targets in found.items() if targets} | on_clusters()
 
 
 def on_clusters() -> dict[Source, list[str]]:
@@ -104,9 +119,18 @@ def on_clusters() -> dict[Source, list[str]]:
     for cell, dtype in itertools.product(PERSISTENT_CELLS, cluster.DTYPES):
         forward = [(each, False) for each in cluster.FORWARD[len(CELLS[cell].gates)]]
         for products, backward in (*forward, *((each, True) for each in cluster.BACKWARD)):
-            source = cuda_source.grid(cell, dtype, products, backward, cluster=True)
-            found[source] = large if products.is_large else targets
+            for source in runs_of(cell, dtype, products, backward, cluster=True):
+                found[source] = large if products.is_large else targets
     return found
+
+
+def runs_of(
+    cell: str, dtype: str, products: grid.GridProducts, backward: bool, cluster: bool = False
+) -> list[Source]:
+    """For launches of one run, and of several."""
+    kind = cell, dtype, products, backward, cluster
+    ways = (True,) if products.is_large else (True, False)
+    return [cuda_source.grid(*kind, single) for single in ways]
 
 
 def capability(target: str) -> int:

@@ -64,26 +64,34 @@ def recurrence(cell: str, dtype: str, order: tuple[int, ...] | None = None) -> S
 
 @functools.cache
 def persistent(cell: str, dtype: str, products: Products) -> Source:
-    """The kernels of persistent/steps.cu, for gates in any order."""
+    """The kernels of persistent/steps.cu, for gates in any order and layers of about a size."""
     files = ["math.h", f"cells/{cell}.h", "persistent/steps.cu"]
     defines = {
         **definitions(cell),
         "THREADS": THREADS,
         "MATRIX_INSTRUCTION": int(products.matrix_instruction),
+        "HIDDEN_TILES": products.hidden_tiles,
         "RESIDENT": products.resident,
         "ROWS": products.most_rows,
     }
     way = "by_instruction" if products.matrix_instruction else "by_number"
+    way += f"_{products.hidden_tiles}_of_{products.most_rows}"
     return _source(f"persistent_{cell}_{dtype}_{way}", files, defines, dtype)
 
 
 @functools.cache
 def grid(
-    cell: str, dtype: str, products: GridProducts, backward: bool, cluster: bool = False
+    cell: str,
+    dtype: str,
+    products: GridProducts,
+    backward: bool,
+    cluster: bool = False,
+    single: bool = True,
 ) -> Source:
     """The kernels of persistent/grid_forward.cu or grid_backward.cu, for gates in any order.
 
     cluster   whether the blocks that share a matrix are one
+    single    whether a launch runs one direction of one layer
     """
     name = "backward" if backward else "forward"
     kind = "cluster" if cluster else "grid"
@@ -95,6 +103,7 @@ def grid(
         "COLUMN_TILES": products.column_tiles,
         "RESIDENT": products.resident,
         "CLUSTER": int(cluster),
+        "SINGLE": int(single),
         "SPLIT": int(products.split),
         "SHARES": products.shares,
         "PLACES": products.places,
@@ -105,6 +114,7 @@ def grid(
     way = (
         f"{products.column_tiles}{shares}{'_split' * products.split}{'_large' * products.is_large}"
     )
+    way += "" if single else "_runs"
     return _source(f"{kind}_{name}_{cell}_{dtype}_{way}", files, defines, dtype)
 
 

@@ -263,10 +263,7 @@ def _fill_layer(
 
 def _fill_persistent(target: Any, held: Residency) -> None:
     target.threads = THREADS
-    for name in (
-        *("rows", "shared_nbytes", "depth", "columns"),
-        *("depth_tiles", "num_tiles", "tiles_per_warp", "slots"),
-    ):
+    for name in ("rows", "shared_nbytes", "tiles_per_warp"):
         setattr(target, name, getattr(held, name))
 
 
@@ -274,7 +271,7 @@ def _fill_grid(target: Any, grid: Grid) -> None:
     target.threads, target.slots, target.poll_limit = THREADS, SLOTS, POLL_LIMIT
     for name in (
         *("slices_nbytes", "shared_nbytes", "units", "parts", "copies", "rows", "row_tiles"),
-        *("plane_width", "depth_tiles", "depth_per_warp", "folds"),
+        *("plane_width", "depth_tiles", "depth_per_warp", "sum_slots"),
     ):
         setattr(target, name, getattr(grid, name))
 

@@ -22,7 +22,7 @@ from math import inf
 
 from ..errors import BadParam, NotSupported
 from . import cluster, grid
-from .blocks import TILE_NBYTES, WARPS
+from .blocks import WARPS
 from .cluster import Cluster
 from .config import RNNConfig
 from .grid import Grid
@@ -36,13 +36,19 @@ PERSISTENT_CELLS = ("relu", "tanh", "lstm", "gru")
 PERSISTENT_DTYPES = ("float32", "float16", "bfloat16")
 LEAST_STEPS = 4  # fewer do not repay reading the matrix into every block
 LEAST_STEPS_OF_GRID = 8
-# An estimate of a step by itself, in cycles: launches, and the product on all multiprocessors.
-STEP_CYCLES = 8000
-STEP_OPERATIONS_PER_CYCLE, OF_TF32, OF_FLOAT32 = 2000, 1000, 200
+# Estimates in cycles, fitted to what one H200 took. Of a step by itself: two launches, forward and
+# backward, reading the matrix from the second cache, and the product on all multiprocessors.
+STEP_CYCLES = 7000, 8500
+STEP_NBYTES_PER_CYCLE = 3000
+STEP_OPERATIONS_PER_CYCLE, OF_TF32, OF_FLOAT32 = 2000, 250, 50
+# Of a step of blocks by themselves: besides its products, these, and reading shared memory.
+BLOCK_CYCLES, OPERATIONS_PER_CYCLE, NUMBERS_PER_CYCLE = 900, 16000, 128
+SHARED_PER_CYCLE = 40
+LEAST_ROWS = 8  # that the matrix instruction multiplies
 
 # Of a block's matrix, see kernels/persistent/matrix.h.
-TILE_COLUMNS, TILE_DEPTH_NBYTES = 32, 32
-INPUT_GAP = 8  # elements between rows of inputs, for the matrix instruction
+TILE_UNITS, TILE_DEPTH_NBYTES = 16, 32
+TILE_NBYTES = TILE_UNITS * TILE_DEPTH_NBYTES
 
 
 @dataclass(frozen=True)
@@ -70,37 +76,46 @@ class Products:
     matrix_instruction   by that instruction, or number by number
     resident             tiles that each warp keeps in registers
     most_rows            sequences in a block
+    hidden_tiles         that the units of a layer are: the kernel is compiled for them
     """
 
     matrix_instruction: bool
     resident: int
     most_rows: int
+    hidden_tiles: int
 
 
-BY_INSTRUCTION = Products(True, 22, 8)
+# Sequences in a block to the tiles that each warp keeps in registers, at most.
+BY_INSTRUCTION = {2: 36, 4: 34, 8: 24}
+BY_INSTRUCTION_OF_GRU = BY_INSTRUCTION | {2: 41}
 # Compilers may keep both elements of a 16-bit pair unpacked.
-BY_NUMBER = {"float32": Products(False, 18, 4)} | dict.fromkeys(
-    ("float16", "bfloat16"), Products(False, 8, 4)
-)
+BY_NUMBER = {
+    "float32": {1: 36, 2: 32, 4: 18},
+    "float16": {1: 16, 2: 16, 4: 6},
+    "bfloat16": {1: 16, 2: 16, 4: 6},
+}
 
 
 @dataclass(frozen=True)
 class Residency:
     """How a block of `rows` sequences holds a matrix (depth, columns).
 
-    depth_tiles, num_tiles   along its depth, and in all
-    tiles_per_warp, slots    as in kernels/persistent/matrix.h
-    shared_nbytes            of a block, states and sums included
+    tiles_per_warp   at most, see kernels/persistent/matrix.h
+    shared_nbytes    of a block, inputs and biases included
     """
 
     rows: int
     depth: int
     columns: int
-    depth_tiles: int
-    num_tiles: int
     tiles_per_warp: int
-    slots: int
     shared_nbytes: int
+
+    def cycles(self, products: Products) -> float:
+        """An estimate of a step."""
+        each, read = 2 * self.depth * self.columns, self.shared_nbytes / SHARED_PER_CYCLE
+        if products.matrix_instruction:
+            return BLOCK_CYCLES + each * LEAST_ROWS / OPERATIONS_PER_CYCLE + read
+        return BLOCK_CYCLES + each * self.rows / NUMBERS_PER_CYCLE + read
 
 
 @dataclass(frozen=True)
@@ -134,7 +149,9 @@ class Choice:
 
     @property
     def cycles(self) -> float:
-        """An estimate of a step of a run by blocks that share the matrix."""
+        """An estimate of a step of a run; those of a launch share its time."""
+        if self.residency is not None and self.products is not None:
+            return self.residency.cycles(self.products) / self.runs
         shared = self.cluster or self.grid
         return shared.cycles if shared else inf
 
@@ -153,10 +170,22 @@ def asked() -> str:
     return name
 
 
-def products_of(device: DeviceProperties, dtype: str) -> Products:
-    """A block by itself multiplies float32 number by number."""
-    by_instruction = dtype in device.matrix_instruction and dtype != "float32"
-    return BY_INSTRUCTION if by_instruction else BY_NUMBER[dtype]
+def products_of(device: DeviceProperties, config: RNNConfig, rows: int) -> Products:
+    """Of a block by itself with so many rows or more, if it can have them; it multiplies float32
+    number by number."""
+    by_instruction = config.dtype in device.matrix_instruction and config.dtype != "float32"
+    resident = BY_NUMBER[config.dtype]
+    if by_instruction:
+        resident = BY_INSTRUCTION_OF_GRU if config.num_gates == 3 else BY_INSTRUCTION
+    most_rows = min((most for most in resident if most >= rows), default=max(resident))
+    hidden_tiles = -(-config.hidden_size // TILE_UNITS)
+    each = _tiles_of_units(config, hidden_tiles) * -(-hidden_tiles // WARPS)
+    return Products(by_instruction, min(resident[most_rows], each), most_rows, hidden_tiles)
+
+
+def _tiles_of_units(config: RNNConfig, hidden_tiles: int) -> int:
+    """Of a matrix, which a warp has for each of its tiles of units."""
+    return config.num_gates * hidden_tiles * TILE_UNITS * config.itemsize // TILE_DEPTH_NBYTES
 
 
 @lru_cache(maxsize=1024)
@@ -164,25 +193,19 @@ def residency(config: RNNConfig, products: Products, rows: int, backward: bool) 
     """Forward multiplies h with the matrices of all gates, backward the gates' gradients."""
     hidden, gates = config.hidden_size, config.num_gates * config.hidden_size
     depth, columns = (gates, hidden) if backward else (hidden, gates)
-    tile_depth = TILE_DEPTH_NBYTES // config.itemsize
-    depth_tiles = -(-depth // tile_depth)
-    num_tiles = -(-columns // TILE_COLUMNS) * depth_tiles
-    per_warp = -(-num_tiles // WARPS)
-    slots = max(
-        (first + depth_tiles - 1) // per_warp - first // per_warp + 1
-        for first in range(0, num_tiles, depth_tiles)
-    )
+    units = products.hidden_tiles * TILE_UNITS
+    each = _tiles_of_units(config, products.hidden_tiles)
+    per_warp = [each * len(range(warp, products.hidden_tiles, WARPS)) for warp in range(WARPS)]
+    others = sum(max(0, tiles - products.resident) for tiles in per_warp)
+    width = units * (config.num_gates if backward else 1)
     if products.matrix_instruction:
-        inputs = rows * (depth_tiles * tile_depth + INPUT_GAP) * config.itemsize
+        two_tiles = 2 * TILE_DEPTH_NBYTES // config.itemsize
+        inputs = products.most_rows * (-(-width // two_tiles) | 1) * two_tiles * config.itemsize
     else:
-        inputs = products.most_rows * depth_tiles * tile_depth * config.real_itemsize
-    states = (2 if config.record.has_cell_state else 1) * rows * hidden
-    shared_nbytes = (
-        WARPS * max(0, per_warp - products.resident) * TILE_NBYTES
-        + inputs
-        + (slots * rows * columns + states) * config.real_itemsize
-    )
-    return Residency(rows, depth, columns, depth_tiles, num_tiles, per_warp, slots, shared_nbytes)
+        inputs = products.most_rows * width * config.real_itemsize
+    biases = 0 if backward else config.record.num_planes * units * config.real_itemsize
+    shared_nbytes = others * TILE_NBYTES + 2 * inputs + biases
+    return Residency(rows, depth, columns, max(per_warp), shared_nbytes)
 
 
 @lru_cache(maxsize=1024)
@@ -215,12 +238,13 @@ def choose(
     if steps < LEAST_STEPS:
         return Choice(STEPWISE, f"there are fewer than {LEAST_STEPS} steps")
     found = _persistent(device, config, batch, directions, backward)
-    if found.residency is not None and batch <= found.residency.rows * device.multiprocessors:
-        return found
     reason = found.reason
-    if found.residency is not None:
+    if found.residency is not None and batch > found.residency.rows * device.multiprocessors:
         reason = "there are more sequences than blocks at a time take"
+        found = Choice(STEPWISE, reason)
     shared = _shared_if_faster(device, config, steps, batch, directions, backward)
+    if found.is_persistent:
+        return min(found, shared, key=lambda choice: choice.cycles)
     if shared.is_persistent or shared.reason == reason:
         return shared
     return Choice(STEPWISE, f"{reason}; {shared.reason}")
@@ -252,7 +276,9 @@ def _shared_if_faster(
     per_cycle = STEP_OPERATIONS_PER_CYCLE
     if config.dtype == "float32":
         per_cycle = OF_TF32 if device.allows_tf32 else OF_FLOAT32
-    alone = STEP_CYCLES + operations / (per_cycle * device.multiprocessors)
+    matrix_nbytes = config.num_gates * config.hidden_size**2 * config.itemsize
+    alone = STEP_CYCLES[backward] + matrix_nbytes / STEP_NBYTES_PER_CYCLE
+    alone += operations / (per_cycle * device.multiprocessors)
     if found.cycles < alone:
         return found
     times = f"{found.cycles / alone:.1f} times as long"
@@ -335,10 +361,10 @@ def _persistent(
     """That algorithm if it can run a layer; else stepwise, and why."""
     if reason := _is_not_for_blocks(config):
         return Choice(STEPWISE, reason)
-    products = products_of(device, config.dtype)
     # As few in a block as keep all blocks running at a time, or those of one direction.
     for together in (directions, 1):
         most = -(-batch * together // device.multiprocessors)
+        products = products_of(device, config, most)
         held = residency(config, products, min(most, products.most_rows), backward)
         needed = (
             f"a block of {held.rows} sequences takes {held.shared_nbytes} bytes of shared memory"

@@ -19,20 +19,21 @@ SIZES = (2, 4, 8, 16)  # blocks of a cluster
 SLOTS, MOST_ROW_TILES, PUSHED_UNITS = 2, 16, 8
 BARRIER_NBYTES = 8
 
-# Cycles of one step, from published measurements of one H100; see `Cluster.cycles`.
-EXCHANGE_CYCLES = 800
-LATE_CYCLES = 700  # of loading what a cell is given only when its products are there
-INGESTED_PER_CYCLE = 16  # bytes that others push into a block
+# Cycles of one step, fitted to what one H200 took, as in grid.py; see `Cluster.cycles`.
+EXCHANGE_CYCLES = 400
+ROW_TILE_CYCLES = 2300, 2800
+DEPTH_CYCLES, COLUMN_CYCLES = 100, 50
+LATE_CYCLES = 1500  # of loading what a cell is given only when its products are there
 
 # As many tiles in registers as leave room for the cell, on every target.
 FORWARD = {  # by gates
-    1: (GridProducts(4, 16), GridProducts(8, 15)),
+    1: (GridProducts(4, 16), GridProducts(8, 14)),
     3: (
-        *(GridProducts(3, 16), GridProducts(6, 16), GridProducts(9, 15)),
+        *(GridProducts(3, 16), GridProducts(6, 16), GridProducts(9, 14)),
         GridProducts(12, 25, places=1, column_warps=2),
     ),
     4: (
-        *(GridProducts(4, 16), GridProducts(8, 16), GridProducts(12, 13)),
+        *(GridProducts(4, 16), GridProducts(8, 16), GridProducts(12, 12)),
         GridProducts(14, 25, places=1, column_warps=2, tile_rows=7),
     ),
 }
@@ -67,11 +68,13 @@ class Cluster:
     @property
     def cycles(self) -> float:
         """An estimate of one step of all sequences of a run; those of a launch share its time."""
-        pushed = self.slices.ingested_nbytes / INGESTED_PER_CYCLE
-        late = self.slices.row_tiles * LATE_CYCLES if self.slices.products.is_large else 0
-        runs = self.slices.runs
-        turns = -(-self.slices.copies * runs // self.at_a_time)
-        return turns * (EXCHANGE_CYCLES + self.slices.product_cycles + late + pushed) / runs
+        slices, runs = self.slices, self.slices.runs
+        of_tile = ROW_TILE_CYCLES[slices.planes > 1]
+        columns = COLUMN_CYCLES * slices.products.warp_tiles
+        of_tile += slices.depth_per_warp * (DEPTH_CYCLES + columns)
+        of_tile += LATE_CYCLES if slices.products.is_large else 0
+        turns = -(-slices.copies * runs // self.at_a_time)
+        return turns * (EXCHANGE_CYCLES + slices.row_tiles * of_tile) / runs
 
 
 def at_a_time(multiprocessors: int, size: int) -> int:

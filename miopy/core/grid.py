@@ -20,14 +20,16 @@ LARGE_NBYTES = 227 << 10
 SLOTS = 24  # of kernels/persistent/exchange.h
 FOLDS = (1, 2, 4, 8)
 
-# Cycles of one step, from published measurements of one H100; see `Grid.cycles`.
-EXCHANGE_CYCLES = 1250
-SHARE_CYCLES = 850  # of exchanging sums
-ROW_TILE_CYCLES = 200
-OPERATIONS_PER_CYCLE = 2560  # of a multiprocessor, by the matrix instruction on 16 bits
+# Cycles of one step, fitted to what one H200 took; see `Grid.cycles`.
+EXCHANGE_CYCLES = 1300
+SHARE_CYCLES = 2900  # of exchanging sums
+# Of a tile of rows, forward and backward: besides its products; and of each of a warp's tiles of
+# depth: besides its columns, and for each tile of these.
+ROW_TILE_CYCLES = 2000, 2600
+DEPTH_CYCLES = 100, 150
+COLUMN_CYCLES = 85, 120
 PRODUCTS_OF_PARTS = 3
 INGESTED_PER_CYCLE = 23  # bytes, when all multiprocessors read
-SHARED_PER_CYCLE = 128  # bytes
 
 
 @dataclass(frozen=True)
@@ -74,14 +76,14 @@ FORWARD = {
     (4, 2): (GridProducts(2, 16), GridProducts(4, 16), GridProducts(5, 22, places=1)),
     (1, 4): (GridProducts(2, 16), GridProducts(4, 12)),
     (3, 4): (GridProducts(2, 16), GridProducts(3, 16), GridProducts(4, 16)),
-    (4, 4): (GridProducts(2, 16), GridProducts(3, 16), GridProducts(4, 16)),
+    (4, 4): (GridProducts(2, 16), GridProducts(3, 16), GridProducts(4, 14)),
 }
 ALONE = GridProducts(1, 15), GridProducts(2, 16)
 SHARED = (*ALONE, GridProducts(3, 15, shares=4))
 BACKWARD = {
     (1, 2): SHARED,
     (3, 2): (*SHARED, GridProducts(5, 18, shares=4, places=1)),
-    (4, 2): (*SHARED, GridProducts(5, 22, shares=4, places=1)),
+    (4, 2): (*SHARED, GridProducts(5, 20, shares=4, places=1)),
 } | dict.fromkeys(((1, 4), (3, 4), (4, 4)), (*ALONE, GridProducts(3, 14, shares=4)))
 
 
@@ -156,10 +158,15 @@ class Grid:
         return max(0, tiles - self.products.resident)
 
     @property
+    def sum_slots(self) -> int:
+        """Places for the sums of warps."""
+        return self.products.depth_warps // self.folds
+
+    @property
     def place_nbytes(self) -> int:
         """Of the sums of a tile of rows."""
         row = (self.products.column_tiles * TILE_COLUMNS + TILE_SUMS) * 4
-        return self.products.depth_warps // self.folds * self.products.tile_rows * row
+        return self.sum_slots * self.products.tile_rows * row
 
     @property
     def shared_nbytes(self) -> int:
@@ -181,28 +188,15 @@ class Grid:
         return self.parts * self.units * 16 if self.products.shares > 1 else 0
 
     @property
-    def ingested_nbytes(self) -> int:
-        """That a block reads of others in one step."""
-        inputs = self.share_tiles * TILE_DEPTH_NBYTES
-        return self.rows * (inputs + self.sums_nbytes // self.parts)
-
-    @property
-    def product_cycles(self) -> float:
-        """An estimate of the products of one step."""
-        tiles = self.products.column_tiles * self.share_tiles
-        operations = tiles * TILE_COLUMNS * self.tile_depth * MOST_TILE_ROWS * 2
-        read = WARPS * self.shared_tiles * TILE_NBYTES
-        slower = self.itemsize / 2 * (PRODUCTS_OF_PARTS if self.products.split else 1)
-        shared = SHARE_CYCLES if self.products.shares > 1 else 0
-        multiplied = operations * slower / OPERATIONS_PER_CYCLE
-        of_tile = multiplied + read / SHARED_PER_CYCLE + shared
-        return self.row_tiles * of_tile + (self.row_tiles - 1) * ROW_TILE_CYCLES
-
-    @property
     def cycles(self) -> float:
         """An estimate of one step of a run; those of a launch share its time."""
-        ingested = self.ingested_nbytes / INGESTED_PER_CYCLE
-        return (EXCHANGE_CYCLES + self.product_cycles + ingested) / self.runs
+        backward = self.planes > 1
+        slower = PRODUCTS_OF_PARTS if self.products.split else 1
+        columns = COLUMN_CYCLES[backward] * self.products.warp_tiles * slower
+        of_tile = ROW_TILE_CYCLES[backward]
+        of_tile += self.depth_per_warp * (DEPTH_CYCLES[backward] + columns)
+        of_tile += SHARE_CYCLES if self.products.shares > 1 else 0
+        return (EXCHANGE_CYCLES + self.row_tiles * of_tile) / self.runs
 
 
 @lru_cache(maxsize=1024)

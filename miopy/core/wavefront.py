@@ -19,16 +19,11 @@ from ..errors import BadParam, NotSupported
 from . import algorithm
 from .algorithm import Choice, DeviceProperties
 from .config import RNNConfig
-from .grid import INGESTED_PER_CYCLE, OPERATIONS_PER_CYCLE
+from .grid import INGESTED_PER_CYCLE
 
 MOST_LAYERS = 4  # MOST_RUNS of kernels/step.h
 LAUNCH_CYCLES = 4000
 WORTH = 0.9  # of the time of a layer at a time: estimates are not exact
-# Of a step of blocks by themselves: besides its products, and of these number by number.
-BLOCK_CYCLES, NUMBERS_PER_CYCLE = 500, 128
-LEAST_ROWS = 8  # that the matrix instruction multiplies
-
-
 VARIABLE = "MIOPY_RNN_WAVEFRONT"
 
 
@@ -95,14 +90,7 @@ def _choose(stack: Stack, device: DeviceProperties) -> Choice:
 
 def _step(choice: Choice) -> float:
     """Of one step of all layers that run at a time."""
-    if choice.slices is not None:
-        return choice.cycles * choice.runs
-    held, products = choice.residency, choice.products
-    assert held is not None and products is not None
-    each = 2 * held.depth * held.columns
-    if products.matrix_instruction:
-        return BLOCK_CYCLES + each * LEAST_ROWS / OPERATIONS_PER_CYCLE
-    return BLOCK_CYCLES + each * held.rows / NUMBERS_PER_CYCLE
+    return choice.cycles * choice.runs
 
 
 def _launch(choice: Choice, config: RNNConfig, layers: int) -> float:

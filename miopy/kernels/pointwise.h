@@ -170,30 +170,37 @@ INLINE real real_dy(const backward_inputs *in, const backward_step *s)
     return in->mask ? dy * (real)s->scale : zero;
 }
 
-/* The cell on row b and unit u of a step of backward data, given all that it needs. dh becomes what
- * passes to the step before directly, without the product that is made of dgates. `passed`
- * (PLANES,) gets dgates as stored. */
-INLINE void run_backward(const backward_step *s, const real *scalars, const real *saved,
-                         const real *prev, const real *next, const real *dnext, int64_t b,
-                         int64_t u, storage *passed)
+/* What the cell makes on a row and unit of a step of backward data. */
+typedef struct {
+    real dprev[2];          /* what passes to the step before directly, without the product of */
+    storage passed[PLANES]; /* dgates as stored */
+} backward_results;
+
+/* The cell of a row and unit whose step gave `dnext`, with what load_backward has read. */
+INLINE void run_backward(backward_results *results, const backward_step *s, const real *scalars,
+                         const backward_inputs *in, const real *dnext, int64_t b, int64_t u)
 {
-    real *dh = (real *)s->dh, *dc = (real *)s->dc;
-    storage *dgates = (storage *)s->dgates;
-    const int64_t e = b * s->hidden_size + u;
-    real dpre[MOST_PLANES], dprev[2];
-    cell_backward(scalars, saved, prev, next, dnext, dpre, dprev);
-    dh[e] = dprev[0];
-    if (STATES > 1)
-        dc[e] = dprev[1];
-    for (int plane = 0; plane < PLANES; plane++) {
-        passed[plane] = to_storage(dpre[plane]);
-        dgates[b * s->dgates_row + position_of(s->position, plane) * s->hidden_size + u] =
-            passed[plane];
-    }
+    real saved[MOST_PLANES], prev[2], next[2], dpre[MOST_PLANES];
+    numbers_of(saved, prev, next, in, s, b, u);
+    cell_backward(scalars, saved, prev, next, dnext, dpre, results->dprev);
+    for (int plane = 0; plane < PLANES; plane++)
+        results->passed[plane] = to_storage(dpre[plane]);
 }
 
-/* The same with what load_backward has read. A row that has ended only adds its product to dh, and
- * passes nothing. */
+INLINE void store_backward(const backward_step *s, const backward_results *results, int64_t b,
+                           int64_t u)
+{
+    storage *dgates = (storage *)s->dgates + b * s->dgates_row + u;
+    const int64_t e = b * s->hidden_size + u;
+    ((real *)s->dh)[e] = results->dprev[0];
+    if (STATES > 1)
+        ((real *)s->dc)[e] = results->dprev[1];
+    for (int plane = 0; plane < PLANES; plane++)
+        dgates[position_of(s->position, plane) * s->hidden_size] = results->passed[plane];
+}
+
+/* All of it; `passed` (PLANES,) gets dgates as stored. A row that has ended only adds its product
+ * to dh, and passes nothing. */
 INLINE void backward_element(const backward_step *s, const real *scalars, const backward_inputs *in,
                              int64_t b, int64_t u, storage *passed)
 {
@@ -205,8 +212,10 @@ INLINE void backward_element(const backward_step *s, const real *scalars, const 
         dh[e] = from_after;
         return;
     }
-    real saved[MOST_PLANES], prev[2], next[2];
     const real dnext[2] = {from_after + real_dy(in, s), STATES > 1 ? dc[e] : zero};
-    numbers_of(saved, prev, next, in, s, b, u);
-    run_backward(s, scalars, saved, prev, next, dnext, b, u, passed);
+    backward_results results;
+    run_backward(&results, s, scalars, in, dnext, b, u);
+    store_backward(s, &results, b, u);
+    for (int plane = 0; plane < PLANES; plane++)
+        passed[plane] = results.passed[plane];
 }

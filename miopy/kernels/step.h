@@ -63,15 +63,15 @@ typedef struct {
     int reverse, capacity;
 } block_steps;
 
-/* A matrix (K, N) and how a block holds it, see persistent/matrix.h. Element (k, n) is k * k_stride
- * + n * n_stride elements behind the first. */
+/* A matrix (K, N) that a block holds, see persistent/matrix.h. Element (k, n) is k * k_stride + n *
+ * n_stride elements behind the first. K are units of so many planes, one for each gate, or N are;
+ * the other are units of one. */
 typedef struct {
     const void *matrix; /* storage */
-    void *fragments;    /* the same as blocks load it: WARPS * tiles_per_warp tiles of 1024 bytes */
-    int64_t k_stride, n_stride;
-    int K, N;
-    int depth_tiles, num_tiles; /* along K, and in all */
-    int tiles_per_warp, slots;
+    void *fragments;    /* the same as blocks load it */
+    int64_t k_stride, n_stride, hidden_size;
+    int planes_of_depth;
+    int position[MOST_GATES]; /* of each gate's plane, see position_of */
 } block_matrix;
 
 /* What blocks are given for a run, a direction or a layer: its step, but for all rows. */

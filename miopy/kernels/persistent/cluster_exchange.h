@@ -191,4 +191,15 @@ INLINE void await_words(const exchange *x, uint32_t *words, const uint32_t *)
         words[i] = x->wait.failed ? UNWRITTEN : words[i];
 }
 
+/* The first `count` of AHEAD times four words, so many `apart`. */
+INLINE void take_words(exchange *x, uint32_t (*to)[4], const uint32_t *from, int apart, int count)
+{
+#pragma unroll
+    for (int j = 0; j < AHEAD; j++)
+        if (j < count) {
+            load_words(to[j], from + j * apart);
+            await_words(x, to[j], from);
+        }
+}
+
 #endif

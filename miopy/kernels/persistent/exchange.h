@@ -21,7 +21,19 @@
 #define ROUND 8
 #define SLOTS (3 * ROUND)
 #define UNWRITTEN 0xffffffffu
-#define AHEAD (COLUMN_TILES > 4 ? 2 : 4) /* tiles of inputs that a warp has asked for */
+/* Tiles of inputs that a warp has asked for: each time it waits it waits as long as for one. What
+ * there are registers for. */
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+#define AHEAD (COLUMN_TILES > 4 ? 2 : 4)
+#elif COLUMN_TILES > 4
+#define AHEAD 2
+#elif !SINGLE
+#define AHEAD 4
+#elif COLUMN_TILES == 1
+#define AHEAD (STORAGE == F32 ? 12 : 16)
+#else
+#define AHEAD (COLUMN_TILES == 3 ? 6 : 8)
+#endif
 
 #ifdef __CUDA_ARCH__
 /* Four words, each by itself. */
@@ -47,8 +59,8 @@ INLINE void add_release(uint32_t *to, uint32_t value)
 
 /* A block's end of an exchange. */
 typedef struct {
-    uint32_t *words;    /* of slot 0, for the rows of the blocks that exchange */
-    int64_t slot_words; /* from one slot to the next */
+    uint32_t *words;     /* of slot 0, for the rows of the blocks that exchange */
+    uint32_t slot_words; /* from one slot to the next */
     int depth_tiles;
     uint32_t parts;     /* how many blocks exchange */
     uint32_t *arrivals; /* what they count together */
@@ -62,7 +74,8 @@ INLINE void end_exchange(const exchange *) {}
 /* The word of a row and of PACKED k, the first of which this is. */
 INLINE uint32_t *exchange_word(const exchange *x, uint32_t step, int row, int k)
 {
-    return x->words + step % SLOTS * x->slot_words + input_word(row, k, x->depth_tiles);
+    const uint64_t slot = (uint64_t)(step % SLOTS) * x->slot_words;
+    return x->words + (slot + input_word(row, k, x->depth_tiles));
 }
 
 INLINE void publish(uint32_t *word, uint32_t value)
@@ -87,6 +100,26 @@ INLINE void await_words(exchange *x, uint32_t *words, const uint32_t *from)
     uint32_t polls = 0;
     while (is_unwritten(words) && goes_on(&x->wait, &polls))
         load_words(words, from);
+}
+
+/* The first `count` of AHEAD times four words, so many `apart`, when all are there: what is missing
+ * is asked for together, or each of them would take a read of its own. */
+INLINE void take_words(exchange *x, uint32_t (*to)[4], const uint32_t *from, int apart, int count)
+{
+    uint32_t polls = 0;
+#pragma unroll
+    for (int j = 0; j < AHEAD; j++)
+        if (j < count)
+            load_words(to[j], from + j * apart);
+    for (int are_missing = 1; are_missing && goes_on(&x->wait, &polls);) {
+        are_missing = 0;
+#pragma unroll
+        for (int j = 0; j < AHEAD; j++)
+            if (j < count && is_unwritten(to[j])) {
+                load_words(to[j], from + j * apart);
+                are_missing = 1;
+            }
+    }
 }
 
 /* To be called by all threads of all blocks before each step, from 0 on. Whether the slots of the

@@ -48,9 +48,9 @@ KERNEL FN(clear_exchange)(matrix_slices m, block_exchange g)
         ((uint32_t *)g.arrivals)[i] = 0;
 }
 
-/* Which run of a launch a block is of. Blocks with the largest matrices run one: its addresses need
- * no registers. */
-#if PLACES == 1
+/* Which run of a launch a block is of. Where a launch has one, what it is given is at an address
+ * that is known when compiling: that needs no registers, and nothing waits for it. */
+#if SINGLE
 #define RUN 0
 #define RUN_ANEW 0
 #else
@@ -61,9 +61,9 @@ KERNEL FN(clear_exchange)(matrix_slices m, block_exchange g)
 /* A block's place in the grid, and its shared memory. */
 typedef struct {
     int part, first_unit, units; /* the units that there are */
-    int64_t first;               /* of its sequences */
+    int first;                   /* of its sequences */
     words *fragments;
-    real *sums; /* PLACES of (DEPTH_WARPS / folds, TILE_ROWS, SUMS_ROW), used in turn */
+    real *sums; /* PLACES of (sum_slots, TILE_ROWS, SUMS_ROW), used in turn */
 } grid_block;
 
 INLINE grid_block grid_block_of(unsigned char *memory, const block_steps *p, const matrix_slices *m)
@@ -74,7 +74,7 @@ INLINE grid_block grid_block_of(unsigned char *memory, const block_steps *p, con
     in.first_unit = in.part * m->units;
     in.units = m->hidden_size - in.first_unit;
     in.units = in.units < 0 ? 0 : in.units < m->units ? in.units : m->units;
-    in.first = (int64_t)(block / m->parts) * p->capacity;
+    in.first = block / m->parts * p->capacity;
     in.fragments = (words *)memory;
     in.sums = (real *)(in.fragments + WARPS * shared_tiles(m) * 2 * LANES);
     return in;
@@ -82,7 +82,7 @@ INLINE grid_block grid_block_of(unsigned char *memory, const block_steps *p, con
 
 INLINE real *place_of_sums(const grid_block *in, const matrix_slices *m, uint32_t place)
 {
-    return in->sums + place * (DEPTH_WARPS / m->folds) * TILE_ROWS * SUMS_ROW;
+    return in->sums + place * m->sum_slots * TILE_ROWS * SUMS_ROW;
 }
 
 /* A thread's element of a tile: threads of even lanes have even units, and the next one the same
@@ -92,11 +92,40 @@ typedef struct {
     int is_there;
 } grid_element;
 
-INLINE grid_element element_of(const grid_block *in, const matrix_slices *m, int i)
+/* Those of a thread, each in one register: a division takes longer than a product. Where half of
+ * the threads do, the halves take turns with tiles: one has the cells of a tile while the other is
+ * at the products of the next. */
+typedef struct {
+    int of[ELEMENTS];
+} grid_elements;
+
+#define OF_EVEN_TILES (1 << 29)
+#define OF_ODD_TILES (1 << 30)
+
+INLINE grid_elements elements_of(const grid_block *in, const matrix_slices *m)
 {
-    const int e = anew(threadIdx.x) + i * THREADS, row = e / m->units, unit = e % m->units;
-    const grid_element of = {row, unit, row < TILE_ROWS && unit < in->units};
-    return of;
+    grid_elements all;
+#pragma unroll
+    for (int i = 0; i < ELEMENTS; i++) {
+        const int thread = anew(threadIdx.x), half = THREADS / 2;
+        const int take_turns = TILE_ROWS * m->units <= half;
+        const int e = (take_turns ? thread % half : thread) + i * THREADS;
+        const int row = e / m->units, unit = e % m->units;
+        all.of[i] = row | unit << 10;
+        if (row < TILE_ROWS && unit < in->units)
+            all.of[i] |= !take_turns     ? OF_EVEN_TILES | OF_ODD_TILES
+                         : thread < half ? OF_EVEN_TILES
+                                         : OF_ODD_TILES;
+    }
+    return all;
+}
+
+/* Element i of the tile that begins with a row. */
+INLINE grid_element element_at(const grid_elements *all, int i, int first_row)
+{
+    const int of = all->of[i], turn = first_row / TILE_ROWS % 2 ? OF_ODD_TILES : OF_EVEN_TILES;
+    const grid_element at = {of & 0x3ff, of >> 10 & 0x7ffff, (of & turn) != 0};
+    return at;
 }
 
 INLINE waits waits_of(const block_exchange *g)
@@ -130,7 +159,7 @@ INLINE exchange exchange_of(const block_exchange *g, const matrix_slices *m, con
     const int copy = anew(blockIdx.x) / m->parts;
     exchange x;
     x.words = (uint32_t *)g->words + copy * copy_words(g, m);
-    x.slot_words = g->copies * copy_words(g, m);
+    x.slot_words = (uint32_t)(g->copies * copy_words(g, m));
     x.depth_tiles = m->depth_tiles;
     x.parts = m->parts;
     x.arrivals = (uint32_t *)g->arrivals + copy;
@@ -189,8 +218,8 @@ INLINE void find_again(exchange *x, const block_exchange *g, const matrix_slices
 INLINE uint32_t *sum_words(const exchange *x, const block_exchange *g, const matrix_slices *m,
                            uint32_t step, int row, int unit)
 {
-    return x->words + step % SLOTS * x->slot_words + input_words(g, m) +
-           ((int64_t)row * m->parts * m->units + unit) * SUM_WORDS;
+    const uint64_t slot = (uint64_t)(step % SLOTS) * x->slot_words + input_words(g, m);
+    return x->words + slot + (uint32_t)((row * m->parts * m->units + unit) * SUM_WORDS);
 }
 
 /* Publish a block's sums of a tile of rows. */

@@ -10,10 +10,10 @@
 #define EXCHANGE_TILE (TILE_ROWS * 16) /* words */
 
 /* The number of the word of a row and of PACKED k, the first of which this is. */
-INLINE int64_t input_word(int row, int k, int depth_tiles)
+INLINE uint32_t input_word(uint32_t row, uint32_t k, uint32_t depth_tiles)
 {
-    const int tile = row / TILE_ROWS * depth_tiles + k / EXCHANGE_DEPTH;
-    return (int64_t)tile * EXCHANGE_TILE + row % TILE_ROWS * 16 + k % EXCHANGE_DEPTH / PACKED;
+    const uint32_t tile = row / TILE_ROWS * depth_tiles + k / EXCHANGE_DEPTH;
+    return tile * EXCHANGE_TILE + row % TILE_ROWS * 16 + k % EXCHANGE_DEPTH / PACKED;
 }
 
 #endif

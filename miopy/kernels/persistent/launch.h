@@ -15,7 +15,7 @@ typedef struct {
     int k_planes, n_planes; /* one of them is 1 */
     int k_width;            /* from one plane's k to the next's: hidden_size, rounded up to words */
     int depth_tiles, depth_per_warp;
-    int folds; /* how many warps add up in the same place */
+    int sum_slots; /* places for the sums of warps, a power of two */
 } matrix_slices;
 
 /* What `copies` of these blocks, each for `capacity` sequences of their own, exchange; see
@@ -30,12 +30,14 @@ typedef struct {
     int copies, row_tiles;
 } block_exchange;
 
-/* What the blocks of a run, a direction or a layer, are given: its step, but for all rows. */
+/* What the blocks of a run, a direction or a layer, are given: its step, but for all rows, and the
+ * scalars of the cell's math as they are computed with. */
 typedef struct {
     forward_step step;
     block_steps steps;
     matrix_slices matrix;
     block_exchange exchange;
+    float scalars[SCALARS];
 } grid_forward_blocks;
 
 typedef struct {
@@ -43,6 +45,7 @@ typedef struct {
     block_steps steps;
     matrix_slices matrix;
     block_exchange exchange;
+    float scalars[SCALARS];
 } grid_backward_blocks;
 
 /* What a launch is given: blocks of a row of the grid are those of a run. */

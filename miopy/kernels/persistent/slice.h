@@ -22,7 +22,8 @@
  *
  * The compiling side defines COLUMN_TILES; RESIDENT, how many tiles a warp keeps in registers;
  * SPLIT; SHARES; PLACES, how many a block has for sums; COLUMN_WARPS; TILE_ROWS, of the 8 rows that
- * the matrix instruction takes; CLUSTER, 1 if the blocks that share the matrix are a cluster. */
+ * the matrix instruction takes; SINGLE, 1 if a launch has one run, as it must where PLACES is 1;
+ * CLUSTER, 1 if the blocks that share the matrix are a cluster. */
 #ifndef MIOPY_SLICE_H
 #define MIOPY_SLICE_H
 
@@ -191,30 +192,38 @@ INLINE real total_of(const float (*sum)[4], int i)
     return sum[0][i] + sum[PARTS - 1][i];
 }
 
+#define INPUTS_APART (DEPTH_WARPS * EXCHANGE_TILE) /* words between a warp's tiles of depth */
+
 /* A lane's inputs for a tile of rows, in a warp's tiles of depth; without a row, zeros. */
 typedef struct {
     const uint32_t *first;
     int tiles, has_row;
-    words ahead[AHEAD];
+    uint32_t ahead[AHEAD][4];
 } slice_inputs;
 
-INLINE words first_load(const slice_inputs *in, int j)
+/* Ask for the first inputs, and wait until all of them are there. */
+INLINE void first_inputs(slice_inputs *in, exchange *x)
 {
-    words got = {{0, 0, 0, 0}};
+#pragma unroll
+    for (int j = 0; j < AHEAD; j++)
+        for (int i = 0; i < 4; i++)
+            in->ahead[j][i] = 0;
     if (in->has_row)
-        load_words(got.word, in->first + (int64_t)j * DEPTH_WARPS * EXCHANGE_TILE);
-    return got;
+        take_words(x, in->ahead, in->first, INPUTS_APART, in->tiles);
+    __syncwarp();
 }
 
 /* The warp's inputs j, `at` in `ahead`, when they have arrived; later ones are asked for. */
 INLINE words next_inputs(slice_inputs *in, exchange *x, int j, int at)
 {
-    words got = in->ahead[at];
-    if (in->has_row)
-        await_words(x, got.word, in->first + (int64_t)j * DEPTH_WARPS * EXCHANGE_TILE);
-    if (j + AHEAD < in->tiles)
-        in->ahead[at] = first_load(in, j + AHEAD);
-    __syncwarp();
+    words got = {{in->ahead[at][0], in->ahead[at][1], in->ahead[at][2], in->ahead[at][3]}};
+    if (j >= AHEAD) {
+        if (in->has_row)
+            await_words(x, got.word, in->first + j * INPUTS_APART);
+        __syncwarp();
+    }
+    if (j + AHEAD < in->tiles && in->has_row)
+        load_words(in->ahead[at], in->first + (j + AHEAD) * INPUTS_APART);
     return got;
 }
 
@@ -239,10 +248,7 @@ INLINE void multiply_depth(slice_sums *sum, int j, int is_resident, const words 
 INLINE void multiply_arriving(slice_sums *sum, slice_inputs *in, exchange *x,
                               const fragment *resident, const words *shared)
 {
-#pragma unroll
-    for (int j = 0; j < AHEAD; j++)
-        if (j < in->tiles)
-            in->ahead[j] = first_load(in, j);
+    first_inputs(in, x);
 #pragma unroll
     for (int j = 0; j < RESIDENT_DEPTH; j++)
         if (j < in->tiles) {
@@ -274,15 +280,15 @@ INLINE void store_slice_sums(const slice_sums *sum, real *to, int add)
         }
 }
 
-/* The products of a tile of rows, to sums (DEPTH_WARPS / folds, TILE_ROWS, SUMS_ROW), which the
- * block may read when this is done. `rows` of the tile have inputs in `step`. */
+/* The products of a tile of rows, to sums (sum_slots, TILE_ROWS, SUMS_ROW), which the block may
+ * read when this is done. `rows` of the tile have inputs in `step`. */
 INLINE void multiply_slice(real *sums, const matrix_slices *m, int part, exchange *x, uint32_t step,
                            int row_tile, int rows, const fragment *resident, const words *shared)
 {
     const int first = part % SHARES * share_tiles(m), left = m->depth_tiles - first;
     const int tiles = left < share_tiles(m) ? left : share_tiles(m);
     const int warp = threadIdx.x / LANES, lane = threadIdx.x % LANES;
-    const int depth_warp = warp / COLUMN_WARPS, slots = DEPTH_WARPS / m->folds;
+    const int depth_warp = warp / COLUMN_WARPS, slots = m->sum_slots;
     slice_sums sum = slice_sums();
     slice_inputs in;
     await_rows(x, step, row_tile, rows);
@@ -294,23 +300,48 @@ INLINE void multiply_slice(real *sums, const matrix_slices *m, int part, exchang
     multiply_arriving(&sum, &in, x, resident, shared + warp * shared_tiles(m) * 2 * LANES);
     if (PLACES == 1)
         __syncthreads(); /* what is there has been read */
-    sums += depth_warp % slots * TILE_ROWS * SUMS_ROW + warp % COLUMN_WARPS * WARP_TILES * COLUMNS;
-    for (int fold = m->folds - 1; fold >= 0; fold--) {
-        if (depth_warp / slots == fold)
-            store_slice_sums(&sum, sums, fold < m->folds - 1);
+    sums += (depth_warp & (slots - 1)) * TILE_ROWS * SUMS_ROW;
+    sums += warp % COLUMN_WARPS * WARP_TILES * COLUMNS;
+    if ((depth_warp & -slots) == DEPTH_WARPS - slots)
+        store_slice_sums(&sum, sums, 0);
+    __syncthreads();
+#pragma unroll 1
+    for (int fold = DEPTH_WARPS - 2 * slots; fold >= 0; fold -= slots) {
+        if ((depth_warp & -slots) == fold)
+            store_slice_sums(&sum, sums, 1);
         __syncthreads();
     }
 }
 
-/* The product of a row of the tile with a column. A wide slice leaves no registers for more sums at
- * a time, and has few. */
+/* The products of a row of the tile with `count` columns. */
+INLINE void slice_products(real *to, const real *sums, const matrix_slices *m, int row,
+                           const int *columns, int count)
+{
+    const real *of = sums + row * SUMS_ROW;
+#pragma unroll
+    for (int i = 0; i < count; i++)
+        to[i] = 0;
+    if (m->sum_slots == DEPTH_WARPS) { /* nearly always, so it has no branches */
+#pragma unroll
+        for (int slot = 0; slot < DEPTH_WARPS; slot++)
+#pragma unroll
+            for (int i = 0; i < count; i++)
+                to[i] += of[slot * TILE_ROWS * SUMS_ROW + columns[i]];
+        return;
+    }
+#pragma unroll 1
+    for (int slot = 0; slot < m->sum_slots; slot++)
+#pragma unroll
+        for (int i = 0; i < count; i++)
+            to[i] += of[slot * TILE_ROWS * SUMS_ROW + columns[i]];
+}
+
+/* The same of one column. */
 INLINE real slice_product(const real *sums, const matrix_slices *m, int row, int column)
 {
-    real total = 0;
-#pragma unroll(COLUMN_TILES > 8 ? 2 : 4)
-    for (int slot = 0; slot < DEPTH_WARPS / m->folds; slot++)
-        total += sums[(slot * TILE_ROWS + row) * SUMS_ROW + column];
-    return total;
+    real product;
+    slice_products(&product, sums, m, row, &column, 1);
+    return product;
 }
 
 #endif

@@ -1,151 +1,189 @@
 /* steps.cu: many steps of a layer in one launch. A block takes a tile of sequences through all of
- * them in one run, a direction or a layer; its recurrent matrix, their states and the products of a
- * step never leave it.
+ * them in one run, a direction or a layer; its recurrent matrix never leaves it.
  *
  * A step is a product (matrix.h) and the cell on every row and unit (../pointwise.h, which says
- * what the compiling side defines), each behind a barrier. What the cells read from device memory
- * is asked for one element of a thread ahead. Blocks know nothing of each other: any number of them
- * may run at a time. */
-#include "matrix.h"
+ * what the compiling side defines), whose states stay with the thread that has its products. What
+ * the next product needs goes into the other half of the inputs, so that one barrier is enough, and
+ * is there before anything else is stored: that waits for the next product, if there are registers.
+ * What a step reads from device memory is asked for a step before. Blocks know nothing of each
+ * other: any number of them may run at a time. */
+#include "walk.h"
 
-#include "../pointwise.h"
+/* Whether the matrix leaves registers for what a step reads, from the step before on; else it is
+ * asked for before the product. And for what it makes, until the next product. */
+#define LOADS_AHEAD (UNIT_TILES == 1)
+#define STORES_LATER (LOADS_AHEAD && ROWS <= 4)
 
 /* Put a matrix in the order in which blocks load it. */
-KERNEL FN(gather_fragments)(block_matrix m)
+KERNEL FN(gather_fragments)(LAUNCHED(block_matrix) m)
 {
-    EACH(i, WARPS * m.tiles_per_warp * 2 * LANES)
-        ((words *)m.fragments)[i] = gather_words(&m, (int)(i / LANES), (int)(i % LANES));
+    EACH(i, WARPS * TILES_OF(UNIT_TILES) * LANES) {
+        const int tile = (int)i / LANES;
+        ((words *)m.fragments)[i] = gather_words(&m, tile / TILES_OF(UNIT_TILES),
+                                                 tile % TILES_OF(UNIT_TILES), (int)i % LANES);
+    }
 }
 
-/* Shared memory of a block. */
+/* Shared memory of a block: tiles of the matrix, biases (WIDTH, PLANES) in forward, see
+ * load_biases, and inputs, of this step and the next. */
 typedef struct {
-    words *fragments;
-    input *inputs; /* of capacity rows */
-    real *sums;    /* (slots, capacity, N) */
-    real *h, *c;   /* (capacity, H): states, or their gradients; c only for a cell that has one */
+    words *tiles;
+    real *biases;
+    input *inputs;
 } block_memory;
 
-INLINE block_memory block_memory_of(unsigned char *memory, const block_steps *p,
-                                    const block_matrix *m)
+INLINE block_memory block_memory_of(unsigned char *memory, int planes, int depth_tiles)
 {
-    const int others = m->tiles_per_warp > RESIDENT ? m->tiles_per_warp - RESIDENT : 0;
     block_memory in;
-    in.fragments = (words *)memory;
-    in.inputs = (input *)(in.fragments + WARPS * others * 2 * LANES);
-    in.sums = (real *)(in.inputs + INPUT_ROWS(p->capacity) * INPUTS_OF_ROW(m->depth_tiles));
-    in.h = in.sums + m->slots * p->capacity * m->N;
-    in.c = in.h + p->capacity * (int)p->hidden_size;
+    in.biases = (real *)((words *)memory + SHARED_TILES * LANES);
+    in.inputs = (input *)(in.biases + planes * WIDTH);
+    in.tiles = own_tiles((words *)memory);
+    for (int i = threadIdx.x; i < 2 * NUM_INPUTS(depth_tiles); i += THREADS)
+        in.inputs[i] = 0;
     return in;
 }
 
-/* The tile's rows that take part in a step: the first one, and how many. */
+/* Arrays of forward from a thread's first element on, in row 0; those that are NULL stay so. */
 typedef struct {
-    int64_t row;
-    int count;
-} tile_rows;
+    const real *x_products[GATES];
+    storage *output, *y, *saved[SAVED > 0 ? SAVED : 1];
+    real *cells;
+    int hidden_size, has_products, has_y, has_cells, has_saved;
+} forward_arrays;
 
-/* Those of step t of a tile of sequences from `first` on; none of a step that is not there. */
-INLINE tile_rows rows_of_step(const block_steps *p, int64_t first, int64_t t)
+INLINE forward_arrays forward_arrays_of(const forward_step *s, int unit)
 {
-    tile_rows of = {0, 0};
-    if (t < 0 || t >= p->steps)
-        return of;
-    const int64_t begin = p->offsets[t], rows = p->offsets[t + 1] - begin - first;
-    of.row = begin + first;
-    of.count = (int)(rows < 0 ? 0 : rows < p->capacity ? rows : p->capacity);
-    return of;
+    const int H = anew((int)s->hidden_size);
+    forward_arrays arrays;
+    arrays.hidden_size = H;
+    arrays.has_products = anew(s->x_products != 0);
+    arrays.has_y = anew(s->y != 0);
+    arrays.has_cells = anew(s->cells != 0);
+    arrays.has_saved = anew(s->saved != 0);
+    for (int g = 0; g < GATES; g++)
+        arrays.x_products[g] = real_at(s->x_products, position_of(s->position, g) * H + unit);
+    arrays.output = storage_at(s->output, unit);
+    arrays.y = storage_at(s->y, unit);
+    arrays.cells = real_at(s->cells, unit);
+    for (int v = 0; v < SAVED; v++)
+        arrays.saved[v] = storage_at(s->saved, v * H + unit);
+    return arrays;
 }
 
-/* Take the tile's states from real (batch, H), c unless NULL; rows behind the batch are zero. */
-INLINE void take_states(const block_memory *in, const block_steps *p, int64_t first, const void *h,
-                        const void *c)
+/* Those that are kept, or anew. */
+INLINE forward_arrays forward_arrays_again(const forward_step *s, const forward_arrays *kept)
 {
-    const int H = (int)p->hidden_size;
-    for (int e = threadIdx.x; e < p->capacity * H; e += THREADS) {
-        const int64_t at = first * H + e;
-        const int is_there = first + e / H < p->batch;
-        in->h[e] = is_there ? ((const real *)h)[at] : zero;
-        if (STATES > 1)
-            in->c[e] = is_there ? ((const real *)c)[at] : zero;
-    }
+    return LOADS_AHEAD ? *kept : forward_arrays_of(s, anew(unit_of_element(0, 0)));
 }
 
-INLINE void give_states(const block_memory *in, const block_steps *p, int64_t first, void *h,
-                        void *c)
+/* How far behind a thread's first unit that of another element is. */
+INLINE int units_behind(int unit_tile, int i)
 {
-    const int H = (int)p->hidden_size;
-    for (int e = threadIdx.x; e < p->capacity * H && first + e / H < p->batch; e += THREADS) {
-        ((real *)h)[first * H + e] = in->h[e];
-        if (STATES > 1)
-            ((real *)c)[first * H + e] = in->c[e];
-    }
+    return unit_of_element(unit_tile, i) - unit_of_element(0, 0);
 }
 
-/* All inputs, those behind K too, and all slots. */
-INLINE void clear(const block_memory *in, const block_steps *p, const block_matrix *m)
-{
-    const int inputs = INPUT_ROWS(p->capacity) * INPUTS_OF_ROW(m->depth_tiles);
-    for (int i = threadIdx.x; i < inputs; i += THREADS)
-        in->inputs[i] = 0;
-    for (int i = threadIdx.x; i < m->slots * p->capacity * m->N; i += THREADS)
-        in->sums[i] = 0;
-}
+/* What a thread's elements of a tile of units are given, as it is in memory. */
+typedef struct {
+    uint32_t of[ELEMENTS][GATES];
+} unit_inputs;
 
-/* An element of an array; NULL stays NULL. */
-INLINE storage *storage_at(const void *array, int64_t at)
+INLINE void load_unit_inputs(unit_inputs *to, const forward_step *s, const forward_arrays *arrays,
+                             step_rows rows, int unit_tile)
 {
-    return array ? (storage *)array + at : 0;
-}
-
-INLINE real *real_at(const void *array, int64_t at) { return array ? (real *)array + at : 0; }
-
-/* A step on a tile's rows, of which `all` has all arrays from row 0 on. */
-INLINE forward_step forward_of_rows(const forward_step *all, const block_memory *in, tile_rows rows)
-{
-    const int64_t H = all->hidden_size, row = rows.row;
-    forward_step s = *all;
-    s.output = storage_at(all->output, row * all->output_row);
-    s.y = storage_at(all->y, row * all->y_row);
-    s.cells = real_at(all->cells, row * H);
-    s.saved = storage_at(all->saved, row * SAVED * H);
-    s.attention = storage_at(all->attention, row);
-    s.h = in->h;
-    s.c = in->c;
-    s.h_products = in->sums;
-    s.rows = s.h_rows = rows.count;
-    return s;
-}
-
-/* What element e of a tile's rows is given. */
-INLINE void load_given_of(real *given, const forward_step *all, tile_rows rows, int e)
-{
-    const int H = (int)all->hidden_size;
-    if (e < rows.count * H)
-        load_given(given, all, rows.row + e / H, e % H);
-}
-
-/* The cells of a step on a tile's rows, behind its products. `ahead` has what a thread's first
- * element is given, and gets the same for the rows of the step that comes next: what is in memory
- * is on its way while the element before, or the next product, is worked on. */
-INLINE void forward_cells(const forward_blocks *of, const block_memory *in, const real *scalars,
-                          tile_rows rows, tile_rows next, real *ahead)
-{
-    const forward_step s = forward_of_rows(&of->step, in, rows);
-    const block_matrix *m = &of->matrix;
-    const int H = (int)of->steps.hidden_size, capacity = of->steps.capacity;
-    for (int e = threadIdx.x, more = 1; more; e += THREADS) {
-        real given[GATES];
+    const int H = arrays->hidden_size;
+#pragma unroll
+    for (int i = 0; i < ELEMENTS; i++) {
+        const int b = row_of_element(i), unit = unit_of_element(unit_tile, i), row = rows.row + b;
+        if (b >= rows.count || unit >= H)
+            continue;
+        const storage *x = (const storage *)s->x + row * s->x_row + unit;
         for (int g = 0; g < GATES; g++)
-            given[g] = ahead[g];
-        more = e + THREADS < rows.count * H;
-        load_given_of(ahead, &of->step, more ? rows : next, more ? e + THREADS : threadIdx.x);
-        if (e < rows.count * H) {
-            const int b = e / H, u = e % H;
-            for (int g = 0; g < GATES; g++)
-                add_slots(m, in->sums, b, g * H + u, capacity);
-            put_input(in->inputs, m, b, u, forward_element(&s, scalars, given, b, u));
-        }
+            if (arrays->has_products) {
+                const void *of = in_row(arrays->x_products[g], row, GATES * H * (int)sizeof(real));
+                to->of[i][g] = bits_of_f32(((const real *)of)[units_behind(unit_tile, i)]);
+            } else {
+                to->of[i][g] = bits_of_storage(x[position_of(s->position, g) * s->x_gate]);
+            }
     }
+}
+
+/* What forward keeps of a thread's elements of a tile of units. */
+typedef struct {
+    storage of[ELEMENTS][SAVED > 0 ? SAVED : 1];
+} unit_saved;
+
+/* Store those, and the states, of the rows of a step. */
+INLINE void store_units(const forward_step *s, const forward_arrays *arrays,
+                        const real (*states)[2], const unit_saved *saved, step_rows rows,
+                        int unit_tile)
+{
+    const int H = arrays->hidden_size;
+#pragma unroll
+    for (int i = 0; i < ELEMENTS; i++) {
+        const int b = row_of_element(i), row = rows.row + b, behind = units_behind(unit_tile, i);
+        if (b >= rows.count || unit_of_element(unit_tile, i) >= H)
+            continue;
+        const storage h = to_storage(states[i][0]);
+        arrays->output[row * s->output_row + behind] = h;
+        if (arrays->has_y)
+            arrays->y[row * s->y_row + behind] = h;
+        if (STATES > 1 && arrays->has_cells)
+            ((real *)in_row(arrays->cells, row, H * (int)sizeof(real)))[behind] = states[i][1];
+        if (arrays->has_saved)
+            for (int v = 0; v < SAVED; v++) {
+                const int row_nbytes = SAVED * H * (int)sizeof(storage);
+                ((storage *)in_row(arrays->saved[v], row, row_nbytes))[behind] = saved->of[i][v];
+            }
+    }
+}
+
+/* The cell on a thread's elements of a tile of units; `inputs` gets h' for the next step. */
+INLINE void run_units(real (*states)[2], unit_saved *kept, const forward_step *s,
+                      const real *scalars, const block_memory *in, const unit_inputs *given,
+                      const real (*products)[ELEMENTS], input *inputs, step_rows rows,
+                      int unit_tile)
+{
+#pragma unroll
+    for (int i = 0; i < ELEMENTS; i++) {
+        const int row = row_of_element(i), unit = unit_of_element(unit_tile, i);
+        const int is_run = row < rows.count && unit < s->hidden_size;
+        real sums[GATES], pre[MOST_PLANES], next[2], saved[MOST_PLANES];
+        for (int g = 0; g < GATES; g++)
+            sums[g] = products[g][i];
+        sum_products(pre, given->of[i], s, in->biases + unit * PLANES, sums);
+        cell_forward(scalars, pre, states[i], next, saved);
+        if (is_run)
+            put_input(inputs, PLANE_TILES, row, unit, to_storage(next[0]));
+        states[i][0] = is_run ? next[0] : states[i][0];
+        if (STATES > 1)
+            states[i][1] = is_run ? next[1] : states[i][1];
+        for (int v = 0; v < SAVED; v++)
+            kept->of[i][v] = to_storage(saved[v]);
+    }
+}
+
+/* Read the matrix, biases and states, and what the first step multiplies: of a row that joins
+ * later, in both halves. */
+INLINE void begin_forward(const forward_blocks *of, words *resident, const block_memory *in,
+                          words *tiles, block_states *states, int first)
+{
+    load_matrix(&of->matrix, resident, tiles);
+    take_states(states, &of->steps, first, of->step.h, of->step.c);
+    for (int u = threadIdx.x; u < of->steps.hidden_size; u += THREADS)
+        load_biases(in->biases + u * PLANES, &of->step, u);
+    __syncthreads();
+#pragma unroll
+    for (int j = 0; j < UNIT_TILES; j++)
+#pragma unroll
+        for (int i = 0; i < ELEMENTS; i++) {
+            const storage h = to_storage(states->of[j][i][0]);
+            const int row = row_of_element(i), unit = unit_of_element(j, i);
+            if (place_of_element(&of->steps, first, j, i) >= 0)
+                for (int half = 0; half < 2; half++)
+                    put_input(in->inputs + half * NUM_INPUTS(PLANE_TILES), PLANE_TILES, row, unit,
+                              h);
+        }
+    __syncthreads();
 }
 
 /* The steps [low, high) of forward, of a run for each row of the grid. A step is as for a single
@@ -156,87 +194,112 @@ BLOCK_KERNEL FN(persistent_forward)(LAUNCHED(forward_launch) launch)
     DYNAMIC_SHARED(memory);
     const forward_blocks *of = &launch.run[blockIdx.y];
     const block_steps *p = &of->steps;
-    const block_matrix *m = &of->matrix;
-    const block_memory in = block_memory_of(memory, p, m);
-    const int64_t first = (int64_t)blockIdx.x * p->capacity;
-    const int H = (int)p->hidden_size;
-    const real scalars[] = SCALARS_OF(of->step);
-    fragment resident[RESIDENT];
-    load_matrix(m, resident, in.fragments);
-    clear(&in, p, m);
-    take_states(&in, p, first, of->step.h, of->step.c);
-    __syncthreads();
-    for (int e = threadIdx.x; e < p->capacity * H; e += THREADS)
-        put_input(in.inputs, m, e / H, e % H, to_storage(in.h[e]));
-    const int64_t forth = p->reverse ? -1 : 1;
-    int64_t t = p->reverse ? p->high - 1 : p->low;
-    tile_rows rows = rows_of_step(p, first, t);
-    real ahead[GATES];
-    load_given_of(ahead, &of->step, rows, threadIdx.x);
-    __syncthreads();
-    for (int64_t left = p->high - p->low; left > 0; left--, t += forth) {
-        const tile_rows next = rows_of_step(p, first, left > 1 ? t + forth : -1);
-        if (rows.count)
-            multiply(m, resident, in.fragments, in.inputs, in.sums, rows.count, p->capacity);
+    const forward_step *s = &of->step;
+    const block_memory in = block_memory_of(memory, PLANES, PLANE_TILES);
+    const int first = (int)blockIdx.x * p->capacity;
+    const cell_scalars scalars = scalars_of(of->step.scalars);
+    words resident[RESIDENT];
+    block_states states;
+    unit_inputs ahead = {};
+    unit_saved saved[UNIT_TILES] = {};
+    begin_forward(of, resident, &in, (words *)memory, &states, first);
+    const forward_arrays kept = forward_arrays_of(s, unit_of_element(0, 0));
+    const step_walk walk = walk_of(p, 0);
+    const int capacity = anew(p->capacity);
+    step_rows before = {0, 0}, now = rows_of_offsets(offsets_of_step(&walk, 0), first, capacity);
+    step_offsets further = offsets_of_step(&walk, 1);
+    if (LOADS_AHEAD)
+        load_unit_inputs(&ahead, s, &kept, now, 0);
+    for (int step = 0; step < walk.count; step++) {
+        const step_rows next = rows_of_offsets(further, first, capacity);
+        further = offsets_of_step(&walk, step + 2);
+        const int half = step % 2 * NUM_INPUTS(PLANE_TILES);
+#pragma unroll
+        for (int j = 0; j < UNIT_TILES; j++)
+            if (has_unit_tile(j)) {
+                real products[GATES][ELEMENTS];
+                unit_inputs given = ahead;
+                const forward_arrays arrays = forward_arrays_again(s, &kept);
+                load_unit_inputs(LOADS_AHEAD ? &ahead : &given, s, &arrays,
+                                 LOADS_AHEAD ? next : now, j);
+                if (STORES_LATER)
+                    store_units(s, &arrays, states.of[j], &saved[j], before, j);
+                multiply(products, resident, in.tiles, in.inputs + half, j, GATES, PLANE_TILES);
+                run_units(states.of[j], &saved[j], s, scalars.of, &in, &given, products,
+                          in.inputs + (NUM_INPUTS(PLANE_TILES) - half), now, j);
+                const forward_arrays again = forward_arrays_again(s, &kept);
+                if (!STORES_LATER)
+                    store_units(s, &again, states.of[j], &saved[j], now, j);
+            }
         __syncthreads();
-        forward_cells(of, &in, scalars, rows, next, ahead);
-        __syncthreads();
-        rows = next;
+        before = now;
+        now = next;
     }
-    give_states(&in, p, first, of->step.h, of->step.c);
+    if (STORES_LATER)
+        store_units(s, &kept, states.of[0], &saved[0], before, 0);
+    give_states(&states, p, first, s->h, s->c);
 }
 
-/* A step on a tile's rows, of which `after` took part in the step handled before. */
-INLINE backward_step backward_of_rows(const backward_step *all, const block_memory *in,
-                                      tile_rows rows, int after)
+/* What a thread's elements of a tile of units read, as it is in memory; `before` are the rows of
+ * the step that forward ran before. */
+typedef struct {
+    backward_inputs of[ELEMENTS];
+} unit_reads;
+
+INLINE void load_units(unit_reads *to, const backward_step *s, int first, step_rows rows,
+                       step_rows before, int unit_tile)
 {
-    backward_step s = *all;
-    s.dgates = storage_at(all->dgates, rows.row * all->dgates_row);
-    s.attention = storage_at(all->attention, rows.row);
-    s.dh = in->h;
-    s.dc = in->c;
-    s.products = in->sums;
-    s.rows = rows.count;
-    s.product_rows = after;
-    return s;
+#pragma unroll
+    for (int i = 0; i < ELEMENTS; i++) {
+        const int b = row_of_element(i), unit = unit_of_element(unit_tile, i);
+        if (b < rows.count && unit < s->hidden_size)
+            load_backward(&to->of[i], s, rows.row + b, b < before.count ? before.row + b : -1,
+                          first + b, unit);
+    }
 }
 
-/* What element e of a tile's rows reads; `before` are those of the step that forward ran before. */
-INLINE void load_backward_of(backward_inputs *to, const backward_step *all, int64_t first,
-                             tile_rows rows, tile_rows before, int e)
+/* Gradients of gates of a thread's elements of a tile of units. */
+typedef struct {
+    storage of[ELEMENTS][PLANES];
+} unit_gradients;
+
+INLINE void store_gradients(const backward_step *s, const unit_gradients *gradients, step_rows rows,
+                            int unit_tile)
 {
-    const int H = (int)all->hidden_size, b = e / H;
-    if (b < rows.count)
-        load_backward(to, all, rows.row + b, b < before.count ? before.row + b : -1, first + b,
-                      e % H);
+    const int H = (int)s->hidden_size;
+#pragma unroll
+    for (int i = 0; i < ELEMENTS; i++) {
+        const int b = row_of_element(i), unit = unit_of_element(unit_tile, i);
+        storage *dgates = (storage *)s->dgates + (rows.row + b) * s->dgates_row + unit;
+        if (b < rows.count && unit < H)
+            for (int plane = 0; plane < PLANES; plane++)
+                dgates[position_of(s->position, plane) * H] = gradients->of[i][plane];
+    }
 }
 
-/* The cells of a step on a tile's rows, behind the products of the `after` rows of the step handled
- * before. `ahead` is as in forward_cells; forward ran the rows `before` and, before these,
- * `further`.
- */
-INLINE void backward_cells(const backward_blocks *of, const block_memory *in, const real *scalars,
-                           int64_t first, int after, tile_rows rows, tile_rows before,
-                           tile_rows further, backward_inputs *ahead)
+/* The cell on a thread's elements of a tile of units, of which `after` rows took part in the step
+ * handled before; `inputs` gets what the next product needs. A row that has ended only adds its
+ * product to dh. */
+INLINE void run_gradients(real (*states)[2], unit_gradients *gradients, const backward_step *s,
+                          const real *scalars, const unit_reads *read, const real *products,
+                          input *inputs, step_rows rows, int after, int unit_tile)
 {
-    const backward_step s = backward_of_rows(&of->step, in, rows, after);
-    const block_matrix *m = &of->matrix;
-    const int H = (int)of->steps.hidden_size, capacity = of->steps.capacity;
-    const int elements = (rows.count > after ? rows.count : after) * H;
-    for (int e = threadIdx.x, more = 1; more; e += THREADS) {
-        const backward_inputs now = *ahead;
-        more = e + THREADS < elements;
-        load_backward_of(ahead, &of->step, first, more ? rows : before, more ? before : further,
-                         more ? e + THREADS : threadIdx.x);
-        if (e < elements) {
-            const int b = e / H, u = e % H;
-            storage passed[PLANES];
-            add_slots(m, in->sums, b, u, capacity);
-            backward_element(&s, scalars, &now, b, u, passed);
-            if (b < rows.count)
-                for (int g = 0; g < GATES; g++)
-                    put_input(in->inputs, m, b, position_of(s.position, g) * H + u, passed[g]);
-        }
+#pragma unroll
+    for (int i = 0; i < ELEMENTS; i++) {
+        const int row = row_of_element(i), unit = unit_of_element(unit_tile, i);
+        const int is_run = row < rows.count && unit < s->hidden_size;
+        const real dh = states[i][0] + (row < after ? products[i] : zero);
+        const real dnext[2] = {dh + real_dy(&read->of[i], s), states[i][1]};
+        backward_results results;
+        run_backward(&results, s, scalars, &read->of[i], dnext, row, unit);
+        if (is_run)
+            for (int g = 0; g < GATES; g++)
+                put_input(inputs, GATES * PLANE_TILES, row, g * WIDTH + unit, results.passed[g]);
+        states[i][0] = is_run ? results.dprev[0] : dh;
+        if (STATES > 1)
+            states[i][1] = is_run ? results.dprev[1] : states[i][1];
+        for (int plane = 0; plane < PLANES; plane++)
+            gradients->of[i][plane] = results.passed[plane];
     }
 }
 
@@ -248,32 +311,51 @@ BLOCK_KERNEL FN(persistent_backward)(LAUNCHED(backward_launch) launch)
     DYNAMIC_SHARED(memory);
     const backward_blocks *of = &launch.run[blockIdx.y];
     const block_steps *p = &of->steps;
-    const block_matrix *m = &of->matrix;
-    const block_memory in = block_memory_of(memory, p, m);
-    const int64_t first = (int64_t)blockIdx.x * p->capacity;
-    const real scalars[] = SCALARS_OF(of->step);
-    fragment resident[RESIDENT];
-    load_matrix(m, resident, in.fragments);
-    clear(&in, p, m);
-    take_states(&in, p, first, of->step.dh, of->step.dc);
-    const int64_t forth = p->reverse ? 1 : -1; /* to the step that forward ran before */
-    int64_t t = p->reverse ? p->low : p->high - 1;
-    tile_rows rows = rows_of_step(p, first, t), before = rows_of_step(p, first, t + forth);
-    backward_inputs ahead;
-    load_backward_of(&ahead, &of->step, first, rows, before, threadIdx.x);
+    const backward_step *s = &of->step;
+    const block_memory in = block_memory_of(memory, 0, GATES * PLANE_TILES);
+    const int first = (int)blockIdx.x * p->capacity;
+    const cell_scalars scalars = scalars_of(of->step.scalars);
+    words resident[RESIDENT];
+    block_states states;
+    unit_reads ahead = {};
+    unit_gradients gradients[UNIT_TILES] = {};
+    load_matrix(&of->matrix, resident, (words *)memory);
+    take_states(&states, p, first, s->dh, s->dc);
+    const step_walk walk = walk_of(p, 1);
+    step_rows after = {0, 0}, now = rows_of_offsets(offsets_of_step(&walk, 0), first, p->capacity);
+    step_rows before = rows_of_offsets(offsets_of_step(&walk, 1), first, p->capacity);
+    step_offsets ahead_of = offsets_of_step(&walk, 2);
+    if (LOADS_AHEAD)
+        load_units(&ahead, s, first, now, before, 0);
     __syncthreads();
-    int after = 0; /* rows of the step handled before */
     /* One step more than there are: it only adds the last products. */
-    for (int64_t left = p->high - p->low + 1; left > 0; left--, t += forth) {
-        const tile_rows further = rows_of_step(p, first, t + 2 * forth);
-        if (after)
-            multiply(m, resident, in.fragments, in.inputs, in.sums, after, p->capacity);
+    for (int step = 0; step <= walk.count; step++) {
+        const step_offsets of_further = offsets_two_steps_on(&ahead_of, &walk, step);
+        const step_rows further = rows_of_offsets(of_further, first, p->capacity);
+        const step_rows next = step + 1 < walk.count ? before : step_rows();
+        const int half = step % 2 * NUM_INPUTS(GATES * PLANE_TILES);
+#pragma unroll
+        for (int j = 0; j < UNIT_TILES; j++)
+            if (has_unit_tile(j)) {
+                real products[1][ELEMENTS];
+                unit_reads read = ahead;
+                if (LOADS_AHEAD)
+                    load_units(&ahead, s, first, next, further, j);
+                else
+                    load_units(&read, s, first, now, before, j);
+                if (STORES_LATER)
+                    store_gradients(s, &gradients[j], after, j);
+                multiply(products, resident, in.tiles, in.inputs + half, j, 1, GATES * PLANE_TILES);
+                run_gradients(states.of[j], &gradients[j], s, scalars.of, &read, products[0],
+                              in.inputs + (NUM_INPUTS(GATES * PLANE_TILES) - half), now,
+                              after.count, j);
+                if (!STORES_LATER)
+                    store_gradients(s, &gradients[j], now, j);
+            }
         __syncthreads();
-        backward_cells(of, &in, scalars, first, after, rows, before, further, &ahead);
-        __syncthreads();
-        after = rows.count;
-        rows = left > 2 ? before : rows_of_step(p, first, -1);
+        after = now;
+        now = next;
         before = further;
     }
-    give_states(&in, p, first, of->step.dh, of->step.dc);
+    give_states(&states, p, first, s->dh, s->dc);
 }

@@ -20,7 +20,7 @@ static matrix_slices slices_of(const stepped_layer *l, int is_backward)
         .k_width = p->plane_width,
         .depth_tiles = p->depth_tiles,
         .depth_per_warp = p->depth_per_warp,
-        .folds = p->folds,
+        .sum_slots = p->sum_slots,
     };
 }
 
@@ -72,6 +72,12 @@ static int launch_grid(const device_calls *calls, const grid_layer *p, int runs,
                                   calls->stream, arguments);
 }
 
+static void give_scalars(float *to, const double *scalars)
+{
+    for (int i = 0; i < SCALARS; i++)
+        to[i] = (float)scalars[i];
+}
+
 int grid_forward(const device_calls *calls, const forward_part *parts, int runs)
 {
     grid_forward_launch launch = {0};
@@ -82,6 +88,7 @@ int grid_forward(const device_calls *calls, const forward_part *parts, int runs)
         blocks->step = forward_step_from(parts[r].of, 0, -l->offsets[steps.low]);
         blocks->steps = block_steps_of(l, steps, l->grid.rows);
         blocks->matrix = slices_of(l, 0);
+        give_scalars(blocks->scalars, blocks->step.scalars);
         TRY(begin_exchange(calls, &l->grid, blocks->matrix, steps.high - steps.low,
                            &blocks->exchange));
     }
@@ -98,6 +105,7 @@ int grid_backward(const device_calls *calls, const backward_part *parts, int run
         blocks->step = backward_step_from(parts[r].of, 0, 0);
         blocks->steps = block_steps_of(l, steps, l->grid.rows);
         blocks->matrix = slices_of(l, 1);
+        give_scalars(blocks->scalars, blocks->step.scalars);
         TRY(begin_exchange(calls, &l->grid, blocks->matrix, steps.high - steps.low + 1,
                            &blocks->exchange));
     }

@@ -3,25 +3,23 @@
 
 static block_matrix block_matrix_of(const stepped_layer *l, int is_backward)
 {
-    const persistent_layer *p = &l->persistent;
-    return (block_matrix){
+    block_matrix matrix = {
         .matrix = l->u,
-        .fragments = p->fragments,
+        .fragments = l->persistent.fragments,
         .k_stride = is_backward ? l->u_out : l->u_in,
         .n_stride = is_backward ? l->u_in : l->u_out,
-        .K = p->depth,
-        .N = p->columns,
-        .depth_tiles = p->depth_tiles,
-        .num_tiles = p->num_tiles,
-        .tiles_per_warp = p->tiles_per_warp,
-        .slots = p->slots,
+        .hidden_size = l->hidden_size,
+        .planes_of_depth = is_backward ? l->gates : 1,
     };
+    for (int gate = 0; gate < MOST_GATES; gate++)
+        matrix.position[gate] = l->position[gate];
+    return matrix;
 }
 
 int gather_fragments(const device_calls *calls, const stepped_layer *l, int is_backward)
 {
     const persistent_layer *p = &l->persistent;
-    const int64_t words = 2 * (int64_t)p->tiles_per_warp * p->threads; /* two halves of each tile */
+    const int64_t words = (int64_t)p->tiles_per_warp * p->threads; /* of each lane */
     block_matrix matrix = block_matrix_of(l, is_backward);
     void *arguments[] = {&matrix};
     return launch_elements(calls, p->gather, words, arguments);

@@ -17,12 +17,11 @@ typedef struct {
 } product;
 
 /* How blocks run many steps in one launch, see kernels/persistent; all 0 where steps run one by
- * one. A block takes `rows` sequences; the numbers are those of its matrix (depth, columns). */
+ * one. A block takes `rows` sequences, each of its warps `tiles_per_warp` tiles of its matrix. */
 typedef struct {
     void *gather, *steps; /* kernels */
     void *fragments;      /* scratch: tiles of the matrix */
-    int threads, rows, shared_nbytes;
-    int depth, columns, depth_tiles, num_tiles, tiles_per_warp, slots;
+    int threads, rows, shared_nbytes, tiles_per_warp;
 } persistent_layer;
 
 /* How blocks that all run at a time share a layer's matrix; all 0 where they do not. The numbers
@@ -37,7 +36,7 @@ typedef struct {
     int in_clusters;
     int threads, shared_nbytes;
     int units, parts, copies, rows, row_tiles;
-    int plane_width, depth_tiles, depth_per_warp, folds, slots;
+    int plane_width, depth_tiles, depth_per_warp, sum_slots, slots;
 } grid_layer;
 
 typedef struct {
