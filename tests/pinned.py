@@ -20,6 +20,7 @@ from numpy._core import _multiarray_umath
 
 from miopy.backends import cuda, cuda_cupy
 from miopy.core import memory
+from miopy.errors import OutOfMemory
 
 SET_HANDLER = 304  # the place of PyDataMem_SetHandler in NumPy's C API
 HANDLER = b"mem_handler"
@@ -62,6 +63,13 @@ def install() -> None:
     watch()
 
 
+def replace_device() -> None:
+    """From here on the CUDA backend of this process is the real device on such memory."""
+    use_device()
+    install()
+    cuda.create = create
+
+
 def _set_handler() -> None:
     api = ctypes.pythonapi
     api.PyCapsule_GetPointer.restype = ctypes.c_void_p
@@ -87,13 +95,15 @@ def owns(address: int, nbytes: int) -> bool:
 
 def watch() -> None:
     """Refuse memory that is not such, before a kernel that touches it ruins the device's context
-    for all tests to come."""
+    for all tests to come. A backend over memory of the device checks that itself."""
     original = memory.address_of
 
     @functools.wraps(original)
     def address_of(argument: str, value: Any, *, nbytes: int, **options: Any) -> int | None:
         address = original(argument, value, nbytes=nbytes, **options)
-        if address and isinstance(options.get("location"), cuda.CudaBackend):
+        location = options.get("location")
+        on_host = isinstance(location, cuda.CudaBackend) and location.memory == memory.HOST
+        if address and on_host:
             assert owns(address, nbytes), f"`{argument}` is not memory that the device can reach"
         return address
 
@@ -112,7 +122,10 @@ class PinnedDevice(cuda_cupy.CupyDevice):
     _stream = 0
 
     def empty(self, shape: tuple[int, ...], dtype: Any, stream: int) -> np.ndarray:
-        return np.empty(shape, dtype)
+        try:
+            return np.empty(shape, dtype)
+        except MemoryError:
+            raise OutOfMemory("array", f"of shape {shape} cannot be allocated") from None
 
     def use_stream(self, stream: int) -> None:
         super().use_stream(stream)

@@ -261,9 +261,9 @@ def test_get_returns_what_set_stored(handle: Handle, as_address: bool) -> None:
 def test_restored_states_give_the_same_mask(handle: Handle) -> None:
     original = described(handle)
     restored = miopen.miopenCreateDropoutDescriptor()
-    states = bytes(original.owner)
+    states = np.frombuffer(original.owner, np.uint8).copy()
     miopen.miopenRestoreDropoutDescriptor(
-        restored, None, 0.5, states, len(states), 12345, False, False, XORWOW
+        restored, None, 0.5, states, states.nbytes, 12345, False, False, XORWOW
     )
     np.testing.assert_array_equal(
         mask_of(handle, restored, 50, 50), mask_of(handle, original, 50, 50)

@@ -30,6 +30,7 @@ MAY_IMPORT = {
         "core.grid",
         "core.wavefront",
         "backends.arrays",
+        "backends.moving",
         "backends.quantized",
         "backends.scratch",
         "backends.stepped",

@@ -59,6 +59,17 @@ print(len(addresses) < 5)
     assert python(code).strip() == "True"
 
 
+def test_memory_that_cannot_be_had_is_an_error_of_the_device():
+    code = """
+from miopy.errors import OutOfMemory
+try:
+    pinned.PinnedDevice.empty(None, (1 << 50,), "float32", 0)
+except OutOfMemory as error:
+    print(error)
+"""
+    assert "cannot be allocated" in python(code)
+
+
 def test_threads_have_it_too():
     code = """
 import threading
@@ -81,6 +92,7 @@ thread.join()
         ("test_repeat.py", "-k", "moved or disturb"),
         ("test_passes.py", "-k", "emulated and gru and float16"),
         ("test_tensor_ops.py", "-k", "emulated and set_tensor"),
+        ("test_tensor_ops_errors.py", "-k", "emulated"),
     ],
     ids=lambda selected: selected[0],
 )

@@ -70,6 +70,11 @@ def half(lengths: Sequence[int]) -> Any:
     return tensor(lengths, None, miopen.miopenHalf)
 
 
+def raw(nbytes: int) -> memoryview:
+    """Bytes without a type, in memory of NumPy's: a GPU reaches no other."""
+    return memoryview(np.zeros(nbytes, np.uint8))
+
+
 READ_ONLY = np.zeros(24, np.float32)
 READ_ONLY.flags.writeable = False
 BIG = np.zeros(1000, np.float32)
@@ -128,7 +133,7 @@ def test_op_tensor_refuses_an_output_that_overlaps(handle: Handle, name: str) ->
         ("y", BAD, {"yDesc": miopen.miopenCreateTensorDescriptor()}),
         ("yDesc", UNKNOWN, {"yDesc": tensor((6, 4))}),
         ("yDesc", UNKNOWN, {"yDesc": half((4, 6)), "y": HALVES}),
-        ("xDesc", UNKNOWN, {"xDesc": tensor((4, 6), None, miopen.miopenInt8), "x": bytes(24)}),
+        ("xDesc", UNKNOWN, {"xDesc": tensor((4, 6), None, miopen.miopenInt8), "x": raw(24)}),
     ],
 )
 def test_transform_tensor_refuses(
@@ -166,4 +171,4 @@ def test_set_and_scale_tensor_refuse(
 @pytest.mark.parametrize("dtype", ["bfloat16", "int8", "int64"])
 def test_scale_tensor_refuses_other_types(handle: Handle, dtype: str) -> None:
     arguments = {"handle": handle, "yDesc": tensor((2,), None, DTYPES[dtype]), "alpha": 1.0}
-    refused(miopen.miopenScaleTensor, arguments, "yDesc", BAD, y=bytearray(16))
+    refused(miopen.miopenScaleTensor, arguments, "yDesc", BAD, y=raw(16))

@@ -91,7 +91,10 @@ def test_full_sequences_give_the_same_in_every_version(mode, num_layers, num_dir
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("num_directions", [1, 2])
 @pytest.mark.parametrize("mode", MODES)
-def test_every_bit_is_that_of_the_cudnn_dialect(mode, num_directions, dtype, layout):
+def test_every_bit_is_that_of_the_cudnn_dialect(backend, mode, num_directions, dtype, layout):
+    """But for rounding of float64 on a GPU: the products asked for are the same, but the weights of
+    `CudnnRun` lie off multiples of 16 bytes and these do not, by which cuBLAS chooses its kernels,
+    and they the order of their sums."""
     case = tensorflow_case(
         mode,
         num_layers=2,
@@ -107,6 +110,9 @@ def test_every_bit_is_that_of_the_cudnn_dialect(mode, num_directions, dtype, lay
     wanted = CudnnRun(case, data).training()
     got = TensorflowRun(case, data=data).training()
     assert got.keys() == wanted.keys()
+    if backend == "cuda" and dtype == "float64":
+        assert_results(case, got, wanted)
+        return
     for name in wanted:
         assert np.array_equal(got[name], wanted[name]), name
 

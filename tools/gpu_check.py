@@ -109,7 +109,7 @@ def run_part(
             stdout=subprocess.PIPE,
             stderr=errors,
             text=True,
-            env=os.environ | {"PYTHONPATH": str(ROOT)},
+            env=os.environ | {"PYTHONPATH": python_path()},
             start_new_session=True,
         )
         try:
@@ -129,6 +129,11 @@ def run_part(
         part["status"] = COMPLETE
     else:
         part["status"] = "out of time" if part["done"] else "not reached"
+
+
+def python_path() -> str:
+    """This checkout's, before whatever else is looked at here."""
+    return os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
 
 
 def read_rows(

@@ -50,6 +50,7 @@ def source(kind: str, chains: int = CHAINS[0]) -> Source:
     exchange = {"grid": "exchange", "cluster": "cluster_exchange"}[kind]
     defines = {"STORAGE": "BF16", "THREADS": THREADS, "MATRIX_INSTRUCTION": 1}
     defines |= {"COLUMN_TILES": 1, "TILE_ROWS": MOST_TILE_ROWS, "CHAINS": chains}
+    defines |= {"SINGLE": 1}
     lines = [f"#define {name} {value}" for name, value in defines.items()]
     own = (TOOLS / f"gpu_micro_{kind}.cu").read_text()
     text = "\n".join([*lines, *cuda_source.resolved(f"persistent/{exchange}.h"), own])
