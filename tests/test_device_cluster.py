@@ -186,7 +186,8 @@ def test_words_that_have_not_arrived_are_noticed(monkeypatch):
     run = core_run(LSTM, (3, 3, 2, 1))
     try:
         run.forward()
-    except DeviceError:
+    except DeviceError as error:
+        assert "failed in a launch" in str(error)
         return
     assert np.isnan(run.arrays["y"]).any()
 

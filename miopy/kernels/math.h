@@ -20,9 +20,8 @@ INLINE real relu(real x) { return x <= 0 ? 0 : x; }
 INLINE real sigmoid(real x) { return 1 / (1 + exp(-x)); }
 INLINE real hyperbolic_tangent(real x) { return tanh(x); }
 #elif defined(__CUDACC__) || defined(__HIPCC__)
-/* Without branches, which would keep a GPU from running the chains of a cell's gates beside each
- * other, nor more exact than what is stored needs: float within 4 units of the last place, types of
- * 16 bits within 2^-18. */
+/* Types of 16 bits are computed within 2^-18, and without branches, which would keep a GPU from
+ * running the chains of a cell's gates beside each other. */
 #ifdef __CUDA_ARCH__
 INLINE real power_of_two(real x)
 {
@@ -44,6 +43,9 @@ INLINE real exponential(real x) { return STORAGE == F32 ? expf(x) : power_of_two
 
 INLINE real sigmoid(real x) { return reciprocal(1 + exponential(-x)); }
 
+#if STORAGE == F32
+INLINE real hyperbolic_tangent(real x) { return tanhf(x) + 0; }
+#else
 /* Near 0 a polynomial in x^2, of the least relative error up to 0.55. */
 INLINE real hyperbolic_tangent(real x)
 {
@@ -55,6 +57,7 @@ INLINE real hyperbolic_tangent(real x)
     near = near * square - 0.333329469f;
     return pick(size < 0.55f, x + x * square * near, far);
 }
+#endif
 #else
 INLINE real sigmoid(real x) { return 1 / (1 + expf(-x)); }
 INLINE real hyperbolic_tangent(real x) { return tanhf(x) + 0; }

@@ -25,6 +25,7 @@ extern "C" {
 void *memcpy(void *to, const void *from, size_t nbytes) noexcept;
 float expf(float x) noexcept;
 double exp(double x) noexcept;
+float tanhf(float x) noexcept;
 float exp2f(float x) noexcept;
 float fabsf(float x) noexcept;
 float copysignf(float size, float sign) noexcept;
