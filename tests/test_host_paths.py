@@ -30,7 +30,16 @@ PATHS = {
     "once, x as it is": Case(lengths=(1,) * 41, input_size=75, hidden_size=75, skip_input=True),
     "once, in strips": Case(lengths=(1,) * 70, input_size=1500, hidden_size=300),
     "once, of a few": Case(lengths=(1,) * 9 + (0,) * 2, input_size=130, hidden_size=70),
-    "few steps": Case(lengths=(4,) * 9 + (3,) * 5 + (1, 1), input_size=75, hidden_size=250),
+    "few steps": Case(lengths=(4,) * 9 + (3,) * 8, input_size=75, hidden_size=250),
+    "broadcast": Case(lengths=(4,) * 9 + (3,) * 3 + (1,), input_size=75, hidden_size=250),
+    "broadcast, two vectors": Case(lengths=(2,) * 19 + (1,) * 8, input_size=600, hidden_size=37),
+    "broadcast, large": Case(lengths=(3,) * 31 + (1,), input_size=270, hidden_size=550),
+    "broadcast, x as it is": Case(
+        lengths=(4,) * 12 + (2, 1), input_size=75, hidden_size=75, skip_input=True
+    ),
+    "broadcast, unsorted": Case(
+        lengths=(2, 0, 3, 3, 1, 2, 3, 1) * 2, input_size=90, hidden_size=130, layout=BATCH_PADDED
+    ),
     "few steps, inputs packed": Case(lengths=(5,) * 8 + (2,) * 2, input_size=45, hidden_size=270),
     "many sequences": Case(
         lengths=(14,) * 7 + (9,) * 20 + (3,) * 5, input_size=130, hidden_size=250
