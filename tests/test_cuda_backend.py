@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import gc
 import itertools
-from typing import Any
+import threading
+import weakref
 
 import hostcuda
 import numpy as np
@@ -13,12 +14,11 @@ from cases import BATCH_PADDED, SEQ_PADDED, Case
 from core_run import UNIT, CoreRun, values
 from harness import Run, assert_results, expected
 from hostcuda.build import sampled
-from hostcuda.device import EmulatedDevice
+from watched_device import Allocator, Watched
 
 from miopy import miopen
 from miopy.backends import cuda, host
-from miopy.backends.cuda_device import Graph
-from miopy.core.backend import NOTHING_WAITS, Matrix
+from miopy.core.backend import Matrix
 from miopy.core.cells import CELLS
 from miopy.core.config import DTYPES, RNNConfig
 from miopy.core.plan import plan
@@ -28,42 +28,6 @@ from miopy.errors import BadParam, DeviceError, NotSupported, OutOfMemory
 CONFIG = RNNConfig("lstm", 5, 7, 2, "concat")
 STEPS = (4, 4, 3, 3, 1)
 OUTSIDE = 0x9000  # a stream of the caller
-
-
-class Watched(EmulatedDevice):
-    """A device that counts what it is asked for."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.allocated: list[int] = []
-        self.captures = self.replays = 0
-        self.synchronized: list[int] = []
-        self.waits: list[tuple[int, int]] = []
-
-    def allocate(self, nbytes: int, stream: int) -> Any:
-        self.allocated.append(nbytes)
-        return super().allocate(nbytes, stream)
-
-    def synchronize(self, stream: int) -> None:
-        self.synchronized.append(stream)
-        super().synchronize(stream)
-
-    def wait(self, stream: int, other: int) -> None:
-        self.waits.append((stream, other))
-        super().wait(stream, other)
-
-    def end_capture(self, *stream: int) -> Graph:
-        self.captures += 1
-        return Counted(self, super().end_capture(*stream))
-
-
-class Counted:
-    def __init__(self, device: Watched, graph: Graph) -> None:
-        self.device, self.graph = device, graph
-
-    def launch(self, stream: int) -> None:
-        self.device.replays += 1
-        self.graph.launch(stream)
 
 
 @pytest.fixture
@@ -163,40 +127,6 @@ def test_repeated_calls_on_padded_tensors_allocate_nothing_either(device, monkey
     assert device.allocated == []
 
 
-def test_a_caller_may_capture_a_whole_training_step(device, emulated):
-    run = CoreRun(emulated, CONFIG, STEPS)
-    before = run.arrays["y"].copy()
-    emulated.set_stream(OUTSIDE)
-    device.begin_capture(OUTSIDE)
-    run.forward()
-    run.backward()
-    graph = device.end_capture(OUTSIDE)
-    bigger = CoreRun(emulated, RNNConfig("lstm", 50, 70), (40,) * 5)
-    bigger.results()  # takes more scratch; the graph's must live on
-    assert np.array_equal(run.arrays["y"], before)
-    graph.launch(OUTSIDE)
-    fresh = CoreRun(hostcuda.create(), CONFIG, STEPS)
-    fresh.results()
-    for name in ("y", "hy", "cy", "dx", "dhx", "dcx", "dw"):
-        assert np.array_equal(run.arrays[name], fresh.arrays[name]), name
-
-
-class Allocator:
-    """A caller's functions, and what they have given out."""
-
-    def __init__(self) -> None:
-        self.blocks: dict[int, np.ndarray] = {}
-
-    def allocate(self, context: object, nbytes: int) -> int:
-        assert context == "context"
-        block = np.full(nbytes, 0xFF, np.uint8)
-        self.blocks[block.ctypes.data] = block
-        return block.ctypes.data
-
-    def free(self, _: object, address: int) -> None:
-        del self.blocks[address]
-
-
 def test_scratch_comes_from_the_callers_allocator_and_goes_back(device, emulated):
     caller = Allocator()
     emulated.set_allocator(caller.allocate, caller.free, "context")
@@ -221,24 +151,6 @@ def test_index_arrays_are_in_memory_of_the_caller_while_they_are_needed(device, 
     gc.collect()
     CoreRun(emulated, CONFIG, (2, 2, 1)).results()
     assert len(caller.blocks) == scratch_and_arrays == 3  # an array for each direction
-    emulated.close()
-    assert not caller.blocks
-
-
-def test_index_arrays_of_a_captured_graph_stay(device, emulated):
-    caller = Allocator()
-    emulated.set_allocator(caller.allocate, caller.free, "context")
-    emulated.set_stream(OUTSIDE)
-    device.begin_capture(OUTSIDE)
-    run = CoreRun(emulated, CONFIG, (4, 3, 1))
-    run.results()
-    device.end_capture(OUTSIDE)
-    read_by_graph = set(caller.blocks)
-    del run
-    from_batch_sizes.cache_clear()
-    emulated.set_stream(None)
-    CoreRun(emulated, CONFIG, (2, 2, 1)).results()
-    assert read_by_graph < set(caller.blocks)
     emulated.close()
     assert not caller.blocks
 
@@ -296,17 +208,6 @@ def test_other_streams_are_waited_for(device, emulated):
     assert device.waits == [(0, 512), (512, 1)]
 
 
-def test_within_a_capture_nothing_outside_is_waited_for(device, emulated):
-    """To try would spoil it: a graph cannot wait for what is not in it."""
-    emulated.set_stream(OUTSIDE)
-    assert emulated.awaiting == OUTSIDE
-    device.begin_capture(OUTSIDE)
-    emulated.wait_for(512)
-    assert emulated.awaiting == NOTHING_WAITS
-    device.end_capture(OUTSIDE)
-    assert not device.waits
-
-
 def test_scratch_of_one_stream_is_not_used_on_another(device, emulated):
     run = CoreRun(emulated, CONFIG, STEPS)
     run.forward()
@@ -314,6 +215,30 @@ def test_scratch_of_one_stream_is_not_used_on_another(device, emulated):
     emulated.set_stream(OUTSIDE)
     run.forward()
     assert device.allocated
+
+
+def test_finalizers_of_index_arrays_go_with_their_copies(device, emulated):
+    run = CoreRun(emulated, CONFIG, STEPS)
+    before = len(weakref.finalize._registry)
+    for stream in (OUTSIDE, 0) * 3:
+        run.results()
+        emulated.set_stream(stream)
+    emulated.close()
+    assert len(weakref.finalize._registry) == before
+
+
+def test_a_device_that_cannot_be_made_current_keeps_no_other_thread_out(device, emulated):
+    def fail() -> None:
+        raise DeviceError("device", "must do")
+
+    device.__class__ = type("Failing", (Watched,), {"__enter__": lambda self: fail()})
+    with pytest.raises(DeviceError):
+        emulated.empty((1,), "float32")
+    device.__class__ = Watched
+    thread = threading.Thread(target=lambda: emulated.empty((1,), "float32"), daemon=True)
+    thread.start()
+    thread.join(10)
+    assert not thread.is_alive()
 
 
 def test_extents_that_blas_cannot_count_are_refused(emulated):

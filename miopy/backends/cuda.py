@@ -100,12 +100,13 @@ class CudaBackend(Operations):
         context: Any,
     ) -> None:
         with self._stream:
-            self._stream.close()
+            self._stream.release()
             self._stream.allocator.change(allocator, deallocator, context)
 
     def close(self) -> None:
-        self._stream.close()
-        self._graphs.clear()
+        with self._stream:
+            self._graphs.clear()
+            self._stream.close()
 
     def empty(self, shape: tuple[int, ...], dtype: str) -> Any:
         with self._stream:

@@ -7,7 +7,7 @@ import threading
 import weakref
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -19,49 +19,76 @@ from .scratch import Allocator, Lease, Scratch
 ALIGNMENT = 256  # of scratch, what GPUs read at once
 
 
+class _Upload(NamedTuple):
+    """A copy, and what tells that its array is no more."""
+
+    lease: Lease
+    finalizer: weakref.finalize[Any, Any]
+
+    def give_back(self) -> None:
+        self.lease.give_back()
+        self.finalizer.detach()
+
+
 class Uploads:
     """Copies of host arrays on a device, each for as long as its array lives."""
 
     def __init__(self, device: Device, allocator: Allocator) -> None:
         self._device, self._allocator = device, allocator
-        self._leases: dict[int, Lease] = {}  # id of an array: its copy
+        self._known: dict[int, _Upload] = {}  # by the id of an array
         self._dead: deque[int] = deque()  # ids of arrays that are no more
-        self._kept: list[tuple[Any, Lease]] = []  # arrays and copies that graphs of the caller read
+        self._kept: dict[Lease, Any] = {}  # what graphs of the caller read: copies, their arrays
 
-    def lease_of(self, array: np.ndarray[Any, Any], stream: int) -> Lease:
-        """The copy of an array, made on the stream if there is none yet."""
-        while self._dead:
-            self._give_back(self._dead.popleft())
+    def address_of(self, array: np.ndarray[Any, Any], stream: int, *, captured: bool) -> int:
+        """The address of the copy of an array, made on the stream if there is none yet.
+
+        captured   by the caller, into a graph: array and copy are kept until `close`. What is
+                   copied there is copied when the graph runs, so nobody else can use it.
+        """
+        if not captured:  # giving back may wait for the stream
+            self._give_back_dead()
         key = id(array)
-        if key not in self._leases:
+        if key in self._known and key not in self._dead:
+            lease = self._known[key].lease
+        else:
             lease = self._allocator.take(array.nbytes)
             self._device.copy(lease.address, array.ctypes.data, array.nbytes, stream)
-            self._leases[key] = lease
-            # A finalizer may run in the middle of anything: it only says what can be given back.
-            weakref.finalize(array, self._dead.append, key)
-        return self._leases[key]
+            if not captured:
+                # A finalizer may run in the middle of anything: it only says what is dead.
+                finalizer = weakref.finalize(array, self._dead.append, key)
+                self._known[key] = _Upload(lease, finalizer)
+        if captured:
+            self._kept[lease] = array
+        return lease.address
 
-    def keep(self, array: np.ndarray[Any, Any]) -> None:
-        """Keep an array and its copy until `close`."""
-        self._kept.append((array, self._leases[id(array)]))
-
-    def release(self) -> None:
-        """Give back all copies but those that are kept."""
-        for key in list(self._leases):
+    def release(self, *, captured: bool = False) -> None:
+        """Give back all copies but those that are kept: within a capture, all are."""
+        for each in self._known.values() if captured else ():
+            self._kept.setdefault(each.lease, None)
+        for key in list(self._known):
             self._give_back(key)
 
     def close(self) -> None:
         """Give back all copies."""
-        every = {*self._leases.values(), *(lease for _, lease in self._kept)}
-        self._leases.clear()
-        self._kept.clear()
-        for lease in every:
+        self.release()
+        for lease in list(self._kept):
             lease.give_back()
+            del self._kept[lease]
+
+    def _give_back_dead(self) -> None:
+        while self._dead:
+            self._give_back(self._dead[0])
+            self._dead.popleft()
 
     def _give_back(self, key: int) -> None:
-        lease = self._leases.pop(key, None)
-        if lease is not None and lease not in {kept for _, kept in self._kept}:
-            lease.give_back()
+        upload = self._known.get(key)
+        if upload is None:
+            return
+        if upload.lease in self._kept:
+            upload.finalizer.detach()
+        else:
+            upload.give_back()
+        del self._known[key]
 
 
 class Puts(Protocol):
@@ -115,23 +142,29 @@ class Stream:
     def __enter__(self) -> Device:
         """Keep other threads out, and make the device current for this one."""
         self._lock.acquire()
+        try:
+            self.device.__enter__()
+        except BaseException:
+            self._lock.release()
+            raise
         self._depth += 1
-        self.device.__enter__()
         return self.device
 
     def __exit__(self, *raised: object) -> None:
-        self.device.__exit__(*raised)
         self._depth -= 1
-        self._was_capturing = None
-        self._lock.release()
+        if self._depth == 0:
+            self._was_capturing = None
+        try:
+            self.device.__exit__(*raised)
+        finally:
+            self._lock.release()
 
     def change(self, address: int) -> None:
         """Go on with another stream, which does not wait for this one. What graphs of the caller
         use stays."""
         with self:
             if address != self.address:
-                self.scratch.release()
-                self._uploads.release()
+                self.release()
                 self._use(address)
                 self.address = address
                 self._was_capturing = None
@@ -139,6 +172,12 @@ class Stream:
     def _use(self, address: int) -> None:
         self.device.use_stream(address)
         self.calls.stream = ffi.cast("void *", address)
+
+    def release(self) -> None:
+        """Give back what no graph of the caller uses."""
+        with self:
+            self.scratch.release(captured=self.is_capturing)
+            self._uploads.release(captured=self.is_capturing)
 
     def close(self) -> None:
         with self:
@@ -157,18 +196,13 @@ class Stream:
 
     def regions(self, *nbytes: int) -> list[int]:
         starts, total = aligned_regions(nbytes)
-        base = self.scratch.address(total)
-        if self.is_capturing:
-            self.scratch.pin()
+        base = self.scratch.address(total, captured=self.is_capturing)
         return [base + start for start in starts]
 
     def upload(self, array: np.ndarray[Any, Any] | None) -> int:
         if array is None or array.size == 0:
             return 0
-        lease = self._uploads.lease_of(array, self.address)
-        if self.is_capturing:
-            self._uploads.keep(array)
-        return lease.address
+        return self._uploads.address_of(array, self.address, captured=self.is_capturing)
 
     def launch(self, function: int, elements: int, *arguments: Any) -> None:
         pointers = (ctypes.c_void_p * len(arguments))(*map(ctypes.addressof, arguments))

@@ -95,32 +95,32 @@ class Scratch:
         self._is_pinned = False
         self._pinned: list[Lease] = []
 
-    def address(self, nbytes: int) -> int:
-        """The aligned start of at least `nbytes`."""
+    def address(self, nbytes: int, *, captured: bool = False) -> int:
+        """The aligned start of at least `nbytes`.
+
+        captured   by the caller, into a graph: the block is kept until `close`, also when a larger
+                   one takes its place, and nothing is given back now, which may wait
+        """
         if self._lease is None or nbytes > self._lease.nbytes:
-            self.release()
+            self.release(captured=captured)
             self._lease = self._allocator.take(nbytes)
+        self._is_pinned |= captured
         return self._lease.address
 
-    def pin(self) -> None:
-        """Keep the block until `close`, also when a larger one takes its place."""
-        self._is_pinned = True
-
-    def release(self) -> None:
-        """Give back the block, unless it is pinned."""
-        lease, self._lease = self._lease, None
-        if lease is None:
+    def release(self, *, captured: bool = False) -> None:
+        """Give back the block, unless it is kept."""
+        if self._lease is None:
             return
-        if self._is_pinned:
-            self._pinned.append(lease)
-            self._is_pinned = False
+        if self._is_pinned or captured:
+            self._pinned.append(self._lease)
         else:
-            lease.give_back()
+            self._lease.give_back()
+        self._lease, self._is_pinned = None, False
 
     def close(self) -> None:
         """Give back all blocks."""
         self._is_pinned = False
         self.release()
-        pinned, self._pinned = self._pinned, []
-        for lease in pinned:
-            lease.give_back()
+        while self._pinned:
+            self._pinned[-1].give_back()
+            self._pinned.pop()
