@@ -11,6 +11,8 @@ import ctypes
 import functools
 import sys
 import threading
+import weakref
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ from hostcuda import build
 from numpy._core import _multiarray_umath
 
 from miopy.backends import cuda, cuda_cupy
+from miopy.backends.cuda_stream import Stream
 from miopy.core import memory
 from miopy.errors import OutOfMemory
 
@@ -119,7 +122,10 @@ class PinnedDevice(cuda_cupy.CupyDevice):
     """
 
     memory = memory.HOST
-    _stream = 0
+
+    def __init__(self) -> None:
+        self.used: Callable[[], Stream | None] = lambda: None  # the backend's, which has this
+        super().__init__()
 
     def empty(self, shape: tuple[int, ...], dtype: Any, stream: int) -> np.ndarray:
         try:
@@ -127,15 +133,15 @@ class PinnedDevice(cuda_cupy.CupyDevice):
         except MemoryError:
             raise OutOfMemory("array", f"of shape {shape} cannot be allocated") from None
 
-    def use_stream(self, stream: int) -> None:
-        super().use_stream(stream)
-        self._stream = stream
-
     def __exit__(self, *raised: object) -> None:
         super().__exit__(*raised)
-        if not self._left:
-            self._runtime.streamSynchronize(self._stream)
+        stream = self.used()
+        if stream is not None and not self._left:
+            self.synchronize(stream.address)
 
 
 def create() -> cuda.CudaBackend:
-    return cuda.CudaBackend(PinnedDevice())
+    device = PinnedDevice()
+    backend = cuda.CudaBackend(device)
+    device.used = weakref.ref(backend._stream)
+    return backend

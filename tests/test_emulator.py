@@ -183,9 +183,9 @@ def test_a_graph_repeats_what_its_stream_was_given(device):
     stream = device.begin_capture()
     device.copy(add.y.address, source.ctypes.data, 8, stream)
     add(0.5, stream)
-    device.use_stream(stream)
+    device.use_stream(stream, 0)
     multiply_by_itself(device, add.y, blas)
-    device.use_stream(0)
+    device.use_stream(0, 0)
     assert add.y.values.tolist() == [0, 0]  # nothing has run
     graph = device.end_capture()
     for _ in range(2):

@@ -236,9 +236,6 @@ def test_a_product_is_not_supported_with(device, changes):
 
 
 def test_without_a_handle_there_are_no_products():
-    class WithoutHandle(EmulatedDevice):
-        def __init__(self) -> None:
-            super().__init__()
-            self.calls = type(self.calls)(**{**vars(self.calls), "blas": 0})
-
-    assert answer_to(WithoutHandle()) == NOT_INITIALIZED
+    device = EmulatedDevice()
+    device.close()
+    assert answer_to(device) == NOT_INITIALIZED

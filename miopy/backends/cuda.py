@@ -135,11 +135,11 @@ class CudaBackend(Operations):
         if program.has_steps:
             self._check_faults()
         bases = program.bases(stream, addresses)
-        put = functools.partial(program.put, stream.calls, bases)
+        put = functools.partial(program.put, bases)
         if program.is_replayed and self._is_replaying:
             self._graphs.put((program, *bases), put, None)
         else:
-            check(put())
+            check(put(stream.product_calls))
 
     def _check_faults(self) -> None:
         """Raise for a launch that has ended since the last call, because blocks waited in vain."""
@@ -157,11 +157,15 @@ class CudaBackend(Operations):
     def run(self, function: Any, calls: Any, layer: Layer) -> None:
         """Of `stepped.Engine`. Where the plan wants it, as a graph from the second time on that all
         pointers are the same."""
-        put = functools.partial(function, self._stream.calls, calls, len(calls))
+
+        def put(device_calls: Any) -> int:
+            error: int = function(device_calls, calls, len(calls))
+            return error
+
         if layer.is_replayed and self._is_replaying:
             self._graphs.put(bytes(ffi.buffer(calls)), put, layer.sequence)
         else:
-            check(put())
+            check(put(self._stream.product_calls))
 
     @property
     def _is_replaying(self) -> bool:

@@ -45,8 +45,10 @@ class Blas:
     def take(self, device: int) -> ctypes.c_void_p:
         """A handle on the current device, to be given back by `give`: destroying one would wait for
         the device, which spoils what anybody captures meanwhile."""
-        unused = self._unused.setdefault(device, [])
-        return unused.pop() if unused else self._handle()
+        try:
+            return self._unused.setdefault(device, []).pop()
+        except IndexError:  # not asked before: another thread may take the last one in between
+            return self._handle()
 
     def give(self, device: int, handle: ctypes.c_void_p) -> None:
         self._unused[device].append(handle)

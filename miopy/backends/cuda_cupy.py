@@ -210,8 +210,6 @@ class CupyDevice:
         with self:
             multiprocessors = cupy.cuda.Device(self._id).attributes["MultiProcessorCount"]
             self.properties = _properties(self._id, self._blas)
-            self._handle = self._blas.take(self._id)
-            self._workspace = cupy.cuda.alloc(0 if self._blas.is_hip else WORKSPACE_NBYTES)
             self._capturing = cupy.cuda.Stream(non_blocking=True)
             self._event = cupy.cuda.Event(disable_timing=True)
             self._fault_memory = cupy.cuda.alloc_pinned_memory(4)
@@ -219,14 +217,15 @@ class CupyDevice:
         self._fault = ctypes.c_uint32.from_address(self.fault_address)
         self._fault.value = 0
         self._resident: dict[tuple[int, ...], int] = {}
-        weakref.finalize(self, self._blas.give, self._id, self._handle)
+        self._handle: ctypes.c_void_p | None = None
+        self._giving: weakref.finalize[Any, Any] | None = None
+        self.workspace_nbytes = 0 if self._blas.is_hip else WORKSPACE_NBYTES
         no_transpose, transpose = self._blas.transposes
         self.calls = Calls(
             launch=launch,
             launch_together=together,
             launch_configured=configured,
             gemm=ctypes.cast(self._blas.gemm, ctypes.c_void_p).value or 0,
-            blas=self._handle.value or 0,
             no_transpose=no_transpose,
             transpose=transpose,
             algorithm=self._blas.algorithm,
@@ -313,8 +312,17 @@ class CupyDevice:
     def copy(self, to: int, source: int, nbytes: int, stream: int) -> None:
         self._runtime.memcpyAsync(to, source, nbytes, MEMCPY_DEFAULT, stream)
 
-    def use_stream(self, stream: int) -> None:
-        self._blas.use_stream(self._handle, stream, self._workspace.ptr)
+    def use_stream(self, stream: int, workspace: int) -> int:
+        if self._handle is None:
+            self._handle = handle = self._blas.take(self._id)
+            self._giving = weakref.finalize(self, self._blas.give, self._id, handle)
+        self._blas.use_stream(self._handle, stream, workspace)
+        return self._handle.value or 0
+
+    def close(self) -> None:
+        if self._giving is not None:
+            self._giving()
+        self._handle = self._giving = None
 
     def wait(self, stream: int, other: int) -> None:
         """One event serves all: whoever waits does so for what it stands for at that time."""

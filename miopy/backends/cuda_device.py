@@ -16,7 +16,7 @@ from .cuda_source import Source
 
 @dataclass(frozen=True)
 class Calls:
-    """Addresses and numbers for `device_calls` of kernels/stepped/calls.h.
+    """Addresses and numbers for `device_calls` of kernels/stepped/calls.h, but what products need.
 
     launch_together, launch_configured   0 where the device's driver has none
     types, computes   of cuBLAS or hipBLAS, for float32, float16, bfloat16 and float64
@@ -26,7 +26,6 @@ class Calls:
     launch_together: int
     launch_configured: int
     gemm: int
-    blas: int
     no_transpose: int
     transpose: int
     algorithm: int
@@ -56,6 +55,7 @@ class Device(Protocol):
 
     memory       where its addresses lie, as `core.memory` calls it: "cuda" or, emulated, "host"
     calls        what launches kernels and products
+    workspace_nbytes   what products want to have on each stream
     has_graphs   whether streams can be captured
     properties   what the choice of an algorithm depends on
     fault_address   of a word of 32 bits that host and device share
@@ -63,6 +63,7 @@ class Device(Protocol):
 
     memory: str
     calls: Calls
+    workspace_nbytes: int
     has_graphs: bool
     properties: DeviceProperties
     fault_address: int
@@ -104,8 +105,12 @@ class Device(Protocol):
     def copy(self, to: int, source: int, nbytes: int, stream: int) -> None:
         """Between any two addresses, on the host or the device; areas may not overlap."""
 
-    def use_stream(self, stream: int) -> None:
-        """Let products run on this stream, with a workspace of their own."""
+    def use_stream(self, stream: int, workspace: int) -> int:
+        """Let products run on this stream, with memory that is for this stream. The address of BLAS
+        for `device_calls`, which lasts until `close`."""
+
+    def close(self) -> None:
+        """Give BLAS back, until `use_stream` takes it again. Waits for nothing."""
 
     def wait(self, stream: int, other: int) -> None:
         """Let later work on `stream` wait for what is on `other` so far."""

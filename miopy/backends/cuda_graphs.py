@@ -19,18 +19,20 @@ class Graphs:
         # By keys that have come before: None, or the graph; and what must live as long.
         self._known: OrderedDict[Hashable, tuple[Any, Any]] = OrderedDict()
 
-    def put(self, key: Hashable, put: Callable[[], int], kept: Any) -> None:
+    def put(self, key: Hashable, put: Callable[[Any], int], kept: Any) -> None:
         """Put something on the stream, as a graph from the second time on that the key comes.
 
         key    all that it depends on: kernels, addresses, sizes
-        put    puts it there and returns an error or 0
+        put    puts it on that of `device_calls` and returns an error or 0
         kept   owns what addresses in the key are of: they must not become another's
         """
+        calls = self._stream.product_calls
+        key = key, self._stream.workspace  # products in a graph use what they were captured with
         graph, _ = self._known.get(key, (None, None))
         if graph is None and key in self._known:
             graph = self._stream.capture(put)
         if graph is None:
-            check(put())
+            check(put(calls))
         else:
             graph.launch(self._stream.address)
         self._known[key] = graph, kept

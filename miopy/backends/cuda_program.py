@@ -143,7 +143,7 @@ class Program:
         found += stream.regions(self._scratch_nbytes) if self._scratch_nbytes else [0]
         return found
 
-    def put(self, calls: Any, bases: list[int]) -> int:
+    def put(self, bases: list[int], calls: Any) -> int:
         """Put the calls on a stream; an error, or 0. Once at a time."""
         if bases != self._placed:
             self._bases[1 : len(bases)] = bases[:-1]

@@ -7,13 +7,14 @@ import threading
 import weakref
 from collections import deque
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from ..errors import DeviceError
 from ._stepped import ffi, lib
-from .cuda_device import Device, Graph
+from .cuda_device import Block, Device, Graph
 from .scratch import Allocator, Lease, Scratch
 
 ALIGNMENT = 256  # of scratch, what GPUs read at once
@@ -116,28 +117,44 @@ class Puts(Protocol):
         """Between any two addresses; areas may not overlap."""
 
 
+@dataclass
+class _Place:
+    """Where an allocator's memory is used. Not the `Stream`, which has the allocator: a cycle would
+    keep a device's memory until Python looks for cycles."""
+
+    device: Device
+    address: int = 0  # of the stream
+
+    def allocate(self, nbytes: int) -> Block:
+        return self.device.allocate(nbytes, self.address)
+
+    def synchronize(self) -> None:
+        self.device.synchronize(self.address)
+
+
 class Stream:
     """What runs on a device runs through here, one call after the other.
 
-    address   of the stream, 0 for the default one
+    calls   `device_calls` of kernels/stepped/calls.h; for products see `product_calls`
     """
 
     def __init__(self, device: Device) -> None:
         self.device = device
-        self.address = 0
+        self._place = place = _Place(device)
         self._lock = threading.RLock()
         self._depth = 0  # of `with`
         self._was_capturing: bool | None = None
-        self.allocator = Allocator(
-            lambda nbytes: device.allocate(nbytes, self.address),
-            ALIGNMENT,
-            lambda: device.synchronize(self.address),
-        )
+        self.allocator = Allocator(place.allocate, ALIGNMENT, place.synchronize)
         self.scratch = Scratch(self.allocator)
         self.calls = _device_calls(device)
+        self._workspace: Block | None = None  # of products on the stream, once there are any
+        self._workspaces: dict[int, Block] = {}  # by stream: those that graphs of the caller use
         self._uploads = Uploads(device, self.allocator)
-        with self:
-            device.use_stream(0)
+
+    @property
+    def address(self) -> int:
+        """Of the stream, 0 for the default one."""
+        return self._place.address
 
     def __enter__(self) -> Device:
         """Keep other threads out, and make the device current for this one."""
@@ -165,13 +182,10 @@ class Stream:
         with self:
             if address != self.address:
                 self.release()
-                self._use(address)
-                self.address = address
+                self._workspace = None
+                self._place.address = address
+                self.calls.stream = ffi.cast("void *", address)
                 self._was_capturing = None
-
-    def _use(self, address: int) -> None:
-        self.device.use_stream(address)
-        self.calls.stream = ffi.cast("void *", address)
 
     def release(self) -> None:
         """Give back what no graph of the caller uses."""
@@ -180,9 +194,38 @@ class Stream:
             self._uploads.release(captured=self.is_capturing)
 
     def close(self) -> None:
+        """Give back everything; what later calls need is taken again."""
         with self:
             self.scratch.close()
             self._uploads.close()
+            self._workspaces.clear()
+            self._workspace, self.calls.blas = None, ffi.NULL
+            self.device.close()
+
+    @property
+    def product_calls(self) -> Any:
+        """`calls` with BLAS, whose products have a workspace of the stream's own."""
+        workspace = self._workspace
+        if workspace is None:
+            workspace = self._workspaces.get(self.address)
+            if workspace is None:
+                workspace = self.device.allocate(self.device.workspace_nbytes, self.address)
+            self._use(self.address, workspace)
+        if self.is_capturing:
+            self._workspaces[self.address] = workspace
+        return self.calls
+
+    @property
+    def workspace(self) -> int:
+        """The address that products have been given, 0 if there were none."""
+        return self._workspace.address if self._workspace else 0
+
+    def _use(self, address: int, workspace: Block) -> None:
+        self.calls.stream = ffi.cast("void *", address)
+        self._workspace = None  # until BLAS has it
+        blas = self.device.use_stream(address, workspace.address)
+        self.calls.blas = ffi.cast("void *", blas)
+        self._workspace = workspace
 
     @property
     def is_capturing(self) -> bool:
@@ -214,17 +257,22 @@ class Stream:
         self.device.copy(to, source, nbytes, self.address)
 
     def multiply(self, call: Any) -> None:
-        check(lib.multiply(self.calls, call))
+        check(lib.multiply(self.product_calls, call))
 
-    def capture(self, put: Callable[[], int]) -> Graph:
-        """What a function puts on the stream of `calls`, and then returns an error or 0, as a
-        graph."""
-        self._use(self.device.begin_capture())
+    def capture(self, put: Callable[[Any], int]) -> Graph:
+        """What a function puts on the stream of `device_calls`, before it returns an error or 0, as
+        a graph for this stream."""
+        calls, workspace = self.product_calls, self._workspace
+        assert workspace is not None
+        own = self.device.begin_capture()
         try:
-            error = put()
+            self._use(own, workspace)
+            error = put(calls)
         finally:
-            self._use(self.address)
-            graph = self.device.end_capture()
+            try:
+                self._use(self.address, workspace)
+            finally:
+                graph = self.device.end_capture()
         check(error)
         return graph
 
@@ -244,7 +292,6 @@ def _device_calls(device: Device) -> Any:
     configured = ffi.cast("launch_configured_function *", given.launch_configured)
     calls.launch_configured = configured
     calls.gemm = ffi.cast("gemm_function *", given.gemm)
-    calls.blas = ffi.cast("void *", given.blas)
     calls.no_transpose, calls.transpose = given.no_transpose, given.transpose
     calls.algorithm, calls.most_blocks = given.algorithm, given.most_blocks
     calls.type, calls.compute = given.types, given.computes

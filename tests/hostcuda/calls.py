@@ -10,7 +10,7 @@ import numpy as np
 
 from miopy.backends.cuda_device import Device
 
-from .device import view
+from .device import EmulatedDevice, view
 
 SUCCESS = 0
 
@@ -91,7 +91,7 @@ def launch(
 
 
 def gemm(
-    device: Device,
+    device: EmulatedDevice,
     operations: tuple[int, int],
     shape: tuple[int, int, int],
     scalars: tuple[Any, Any],
@@ -103,5 +103,5 @@ def gemm(
     """cuBLAS' answer. Scalars are ctypes values, alpha and beta; a, b, c address, type, ld."""
     alpha, beta = map(ctypes.byref, scalars)
     call = _GEMM(device.calls.gemm)
-    head = device.calls.blas, *operations, *shape
+    head = device.blas, *operations, *shape
     return call(*head, alpha, *a, *b, beta, *c, compute, device.calls.algorithm)

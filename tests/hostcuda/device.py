@@ -162,11 +162,12 @@ class EmulatedDevice:
 
     memory = "host"
     has_graphs = True
+    workspace_nbytes = 1024
 
     def __init__(self, most_blocks: int = 4, properties: DeviceProperties = PROPERTIES) -> None:
         self.properties = properties
         self._own_stream = next(_capture_streams)
-        self._blas = runtime().create_blas()
+        self.blas = runtime().create_blas()
         self._fault = np.zeros(1, np.uint32)
         self.fault_address = self._fault.ctypes.data
         self.calls = Calls(
@@ -174,7 +175,6 @@ class EmulatedDevice:
             launch_together=runtime().address("launch_together"),
             launch_configured=runtime().address("launch_configured"),
             gemm=runtime().address("gemm"),
-            blas=self._blas,
             no_transpose=NO_TRANSPOSE,
             transpose=TRANSPOSE,
             algorithm=DEFAULT_ALGORITHM,
@@ -184,7 +184,7 @@ class EmulatedDevice:
         )
 
     def __del__(self) -> None:
-        runtime().free_blas(self._blas)
+        self.close()
 
     def __enter__(self) -> None:
         """There is but one device."""
@@ -225,8 +225,15 @@ class EmulatedDevice:
     def copy(self, to: int, source: int, nbytes: int, stream: int) -> None:
         _check("copy", runtime().copy(to, source, nbytes, stream))
 
-    def use_stream(self, stream: int) -> None:
-        runtime().set_stream(self._blas, stream)
+    def use_stream(self, stream: int, workspace: int) -> int:
+        """Products need no workspace, but the backend has to find one all the same."""
+        self.blas = self.blas or runtime().create_blas()
+        runtime().set_stream(self.blas, stream)
+        return self.blas
+
+    def close(self) -> None:
+        runtime().free_blas(self.blas)
+        self.blas = 0
 
     def wait(self, stream: int, other: int) -> None:
         self._refuse_capture("wait", stream, other)
