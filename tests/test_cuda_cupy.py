@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 import sys
+import weakref
 from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
@@ -11,7 +13,8 @@ import gpu_places
 import numpy as np
 import pytest
 
-from miopy.backends import cuda_cupy
+from miopy.backends import cuda_cupy, cuda_source
+from miopy.errors import DeviceError, OutOfMemory
 
 
 class Stream:
@@ -44,18 +47,55 @@ class Array(SimpleNamespace):
     """What is asked of an array of CuPy."""
 
 
-def array(shape: tuple[int, ...], dtype: str = "float16", *, dense: bool = True) -> Array:
+def array(
+    shape: tuple[int, ...], dtype: str = "float16", *, dense: bool = True, on: int = 0
+) -> Array:
     like = np.empty(shape, dtype)
-    flags, data = SimpleNamespace(c_contiguous=dense), SimpleNamespace(ptr=4096)
+    flags, data = SimpleNamespace(c_contiguous=dense), SimpleNamespace(ptr=4096, device_id=on)
     return Array(nbytes=like.nbytes, dtype=like.dtype, flags=flags, data=data)
+
+
+class Failure(RuntimeError):
+    """As CuPy's: the status is CUDA's."""
+
+    status = 700
+
+
+def fail(*arguments: Any, **options: Any) -> Any:
+    raise Failure("cudaErrorIllegalAddress")
+
+
+class Capturing:
+    ptr = 9
+    begin_capture = end_capture = staticmethod(fail)
+
+
+class Blas:
+    """The library, and its handles that nobody uses."""
+
+    is_hip = False
+
+    def __init__(self) -> None:
+        self.unused = [ctypes.c_void_p(16)]
+        self.used: list[tuple[int, int, int]] = []
+
+    def take(self, device: int) -> ctypes.c_void_p:
+        return self.unused.pop()
+
+    def give(self, device: int, handle: ctypes.c_void_p) -> None:
+        self.unused.append(handle)
+
+    def use_stream(self, handle: ctypes.c_void_p, stream: int, workspace: int) -> None:
+        self.used.append((handle.value or 0, stream, workspace))
 
 
 @pytest.fixture
 def cupy(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     Stream.null = Stream.current = Stream(0)
     Stream.stack = [Stream.null]
-    cuda = SimpleNamespace(Stream=Stream, get_current_stream=lambda: Stream.current)
-    cuda.memory = SimpleNamespace(OutOfMemoryError=MemoryError)
+    others = {1: Stream(4)}  # current on other devices
+    cuda = SimpleNamespace(Stream=Stream)
+    cuda.get_current_stream = lambda device=-1: others.get(device, Stream.current)
     cuda.runtime = SimpleNamespace(getDevice=lambda: 0)
     cuda_cupy._external.cache_clear()
     cuda.alloc = lambda nbytes: SimpleNamespace(ptr=Stream.current.ptr)
@@ -69,6 +109,12 @@ def cupy(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 def device(cupy: Any) -> cuda_cupy.CupyDevice:
     device = object.__new__(cuda_cupy.CupyDevice)
     device._array_type, device._current_stream = Array, cupy.cuda.get_current_stream
+    device._runtime, device.number, device._left = cupy.cuda.runtime, 0, []
+    device._event, device.has_graphs, device._allowed = SimpleNamespace(ptr=1), True, set()
+    device._capturing, device._resident = Capturing(), {}
+    device._handle = device._giving = None
+    device._blas = Blas()
+    device.properties = SimpleNamespace(shared_nbytes=1 << 17, multiprocessors=2)
     return device
 
 
@@ -89,8 +135,107 @@ def test_arrays_of_cupy_tell_their_address_and_who_writes_them(device: Any) -> N
     assert device.own_array(array((2, 3)), 13, "float16") is None
     assert device.own_array(array((2, 3)), 12, "float32") is None
     assert device.own_array(array((2, 3)), 12, "bfloat16") is None
+    assert device.own_array(array((2, 3), on=1), 12, "float16") is None
     assert device.own_array(array((2, 3), dense=False), 12, "float16") is None
     assert device.own_array(np.empty((2, 3), "float16"), 12, "float16") is None
+
+
+def test_an_array_is_written_by_the_stream_that_is_current_on_its_device(device: Any) -> None:
+    device.number = 1
+    assert device.own_array(array((2, 3), on=1), 12, "float16") == (4096, 4)
+
+
+SOURCE = cuda_source.Source("test", "", ("k",))
+CALLS = {
+    "copy": (1, 2, 3, 0),
+    "wait": (0, 64),
+    "synchronize": (64,),
+    "is_capturing": (64,),
+    "begin_capture": (),
+    "end_capture": (),
+    "timer": (64,),
+    "allow_shared": (1, 1 << 16),
+    "resident_blocks": (1, 256, 0),
+    "resident_clusters": (1, 256, 0, 16),
+    "allocate": (100, 0),
+    "empty": ((2, 3), "float32", 0),
+    "load": (SOURCE,),
+    "__enter__": (),
+}
+
+
+@pytest.fixture
+def failing(cupy: Any, device: Any) -> Any:
+    """A device on which everything that CuPy does fails."""
+    failures = dict.fromkeys(
+        ("memcpyAsync", "eventRecord", "streamSynchronize", "streamIsCapturing", "setDevice"), fail
+    )
+    vars(cupy.cuda.runtime).update(failures)
+    cupy.cuda.Event = cupy.RawModule = cupy.empty = cupy.cuda.alloc = fail
+    cupy.cuda.compiler = SimpleNamespace(CompileException=ValueError)
+    cupy.cuda.driver = SimpleNamespace(
+        funcSetAttribute=fail, occupancyMaxActiveBlocksPerMultiprocessor=fail
+    )
+    return device
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_what_cupy_raises_is_an_error_of_the_device(failing: Any, name: str) -> None:
+    with pytest.raises(DeviceError, match="cudaErrorIllegalAddress") as raised:
+        getattr(failing, name)(*CALLS[name])
+    assert raised.value.status is None  # which is for the dialect to say
+    assert not failing._left
+
+
+@pytest.mark.parametrize("status", [2, None])
+def test_memory_that_cupy_has_not_is_out_of_memory(
+    cupy: Any, device: Any, monkeypatch: pytest.MonkeyPatch, status: int | None
+) -> None:
+    def fail(nbytes: int) -> Any:
+        error = MemoryError("no room") if status is None else Failure("no room")
+        error.status = status  # type: ignore[union-attr]
+        raise error
+
+    cupy.cuda.alloc = fail
+    with pytest.raises(OutOfMemory, match="no room"):
+        device.allocate(100, 0)
+    cupy.cuda.runtime.getDevice = lambda: fail(0)
+    monkeypatch.setattr(cuda_cupy, "_libraries", lambda: ((0, 0, 0), Blas()))
+    with pytest.raises(OutOfMemory, match="no room"):
+        cuda_cupy.CupyDevice()
+
+
+def test_blas_is_taken_with_the_first_stream_and_given_back(device: Any) -> None:
+    blas = device._blas
+    assert device.use_stream(64, 4096) == device.use_stream(128, 8192) == 16
+    assert blas.used == [(16, 64, 4096), (16, 128, 8192)] and not blas.unused
+    device.close()
+    device.close()
+    assert len(blas.unused) == 1
+    assert device.use_stream(64, 4096) == 16
+
+
+def test_blas_goes_back_with_a_device_that_nobody_has_closed(device: Any) -> None:
+    like = object.__new__(cuda_cupy.CupyDevice)
+    vars(like).update(vars(device))
+    like.use_stream(64, 4096)
+    del like
+    assert len(device._blas.unused) == 1
+
+
+def test_functions_live_as_long_as_their_addresses_are_known(cupy: Any, device: Any) -> None:
+    made: list[weakref.ref[Any]] = []
+
+    def kernel() -> Any:
+        function = Array(ptr=64)  # of a class, for the reference
+        made.append(weakref.ref(function))
+        return SimpleNamespace(kernel=function)
+
+    cupy.RawModule = lambda **_: SimpleNamespace(get_function=lambda name: kernel())
+    cupy.cuda.compiler = SimpleNamespace(CompileException=ValueError)
+    assert device.load(SOURCE) == {"k": 64}
+    assert made[0]() is not None
+    cuda_cupy._load.cache_clear()
 
 
 def test_a_capture_that_fails_says_what_the_job_said() -> None:

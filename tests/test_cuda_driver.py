@@ -126,7 +126,7 @@ def test_a_device_has_the_clusters_that_it_runs(monkeypatch, most, runs, largest
         return runs.get(blocks, 0)
 
     monkeypatch.setattr(cuda_clusters, "active_clusters", active_clusters)
-    monkeypatch.setattr(cuda_clusters, "_nothing", lambda nbytes: 1234)
+    monkeypatch.setattr(cuda_clusters, "_nothing", lambda nbytes: SimpleNamespace(ptr=1234))
     cuda_clusters.largest_cluster.cache_clear()
     assert cuda_clusters.largest_cluster(0, most, 227 << 10) == largest
     cuda_clusters.largest_cluster.cache_clear()

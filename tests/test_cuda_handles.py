@@ -73,10 +73,11 @@ def test_products_on_each_stream_have_a_workspace_taken_for_it(device, emulated)
 def test_a_graph_has_the_workspace_of_the_stream_it_runs_on(device, emulated):
     run = CoreRun(emulated, CONFIG, STEPS)
     first = [run.results() for _ in range(3)]
-    captures = device.captures
+    captures, held = device.captures, device.blocks[0]()
     emulated.set_stream(OUTSIDE)
     assert [run.results() for _ in range(3)] == first
     assert device.captures == 2 * captures
+    assert held is not None  # the other one is elsewhere
     own = [
         each
         for stream in device.workspaces.keys() - {0, OUTSIDE}

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from miopy.core import dlpack
 from miopy.core.memory import address_of
 from miopy.core.overlap import Span, check_disjoint
 from miopy.errors import BadParam
@@ -41,46 +40,6 @@ class OldExporter:
 class NewExporter(OldExporter):
     def __dlpack__(self, **arguments: Any) -> Any:  # type: ignore[override]
         return self.values.__dlpack__(**arguments)
-
-
-class DeviceExporter(OldExporter):
-    """An exporter that says it is on a device and keeps the stream it is told."""
-
-    told: int | None = None
-
-    def __init__(self, values: np.ndarray, device_type: int) -> None:
-        super().__init__(values)
-        self.device_type = device_type
-
-    def __dlpack_device__(self) -> tuple[int, int]:
-        return self.device_type, 0
-
-    def __dlpack__(self, *, stream: int | None = None, **arguments: Any) -> Any:  # type: ignore[override]
-        self.told = stream
-        return self.values.__dlpack__(**arguments)
-
-
-class Gpu:
-    """Where a call on a GPU finds its memory."""
-
-    memory, awaiting = "cuda", 0
-
-    def __init__(self, own: int = 0) -> None:
-        self.own = own
-        self.waited_for: list[int] = []
-
-    def address_of_own(self, value: Any, nbytes: int, dtype: str | None) -> int:
-        return self.own
-
-    def wait_for(self, stream: int) -> None:
-        self.waited_for.append(stream)
-
-
-def test_a_device_may_know_an_array_but_not_excuse_how_it_lies():
-    own = object()
-    assert address_of("x", own, nbytes=24, dtype="float32", location=Gpu(4096)) == 4096
-    with pytest.raises(BadParam, match="must be an address or an object"):
-        address_of("x", own, nbytes=24, dtype="float32", location=Gpu(4098))
 
 
 def floats(size: int = 6) -> np.ndarray:
@@ -251,38 +210,6 @@ def test_strides_of_lengths_1_do_not_matter() -> None:
 def test_memory_of_a_gpu_is_refused_on_the_host() -> None:
     rule = "must be memory of the backend 'host', this is on cuda"
     assert rule in refused(Exposed("__cuda_array_interface__"))
-
-
-def test_memory_of_the_host_is_refused_on_a_gpu() -> None:
-    rule = "must be memory of the backend 'cuda', this is on host"
-    assert rule in refused(floats(), location=Gpu())
-    value = Exposed("__cuda_array_interface__")
-    gpu = Gpu()
-    assert address_of("x", value, nbytes=24, dtype="float32", location=gpu) == 4096
-    assert not gpu.waited_for
-
-
-def test_the_stream_that_still_writes_an_array_is_waited_for() -> None:
-    value, gpu = Exposed("__cuda_array_interface__", stream=77), Gpu()
-    address_of("x", value, nbytes=24, dtype="float32", location=gpu)
-    assert gpu.waited_for == [77]
-
-
-@pytest.mark.parametrize(
-    ("device_type", "stream", "told"),
-    [(2, 0, 1), (2, 99, 99), (13, 0, 1), (10, 0, 0), (10, 99, 99)],
-    ids=["CUDA default", "CUDA", "managed", "ROCm default", "ROCm"],
-)
-def test_a_dlpack_exporter_is_told_the_stream(device_type: int, stream: int, told: int) -> None:
-    exporter = DeviceExporter(floats(), device_type)
-    dlpack.read(exporter, stream)
-    assert exporter.told == told
-
-
-def test_a_dlpack_exporter_on_the_host_is_told_no_stream() -> None:
-    exporter = DeviceExporter(floats(), dlpack.CPU)
-    dlpack.read(exporter, 99)
-    assert exporter.told is None
 
 
 @pytest.mark.parametrize("kind", [OldExporter, NewExporter])

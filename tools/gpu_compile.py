@@ -59,7 +59,7 @@ def compiled(source: Source) -> dict[str, Any]:
     import cupy
 
     try:
-        functions = cuda_cupy._load(cupy.cuda.runtime.getDevice(), source)
+        functions, _ = cuda_cupy._load(cupy.cuda.runtime.getDevice(), source)
     except Exception as error:  # of CuPy, NVRTC or the driver
         return {"name": source.name, "passed": False, "detail": str(error)[:500]}
     read = cupy.cuda.driver.funcGetAttribute

@@ -16,6 +16,7 @@ import numpy as np
 
 from ..core import algorithm, wavefront
 from ..core.backend import NOTHING_WAITS, BackwardRun, ForwardRun, Layer, Walk
+from ..core.dlpack import LEGACY_DEFAULT_STREAM
 from ..errors import BadParam, DeviceError
 from . import cuda_cupy, cuda_source
 from ._stepped import ffi
@@ -53,7 +54,7 @@ class CudaBackend(Operations):
     name = "cuda"
 
     def __init__(self, device: Device) -> None:
-        self.memory = device.memory
+        self.memory, self.number = device.memory, device.number
         self._stream = Stream(device)
         super().__init__(self._stream, Kernels(device))
         self.quantized = quantized_on(self._stream)
@@ -82,8 +83,7 @@ class CudaBackend(Operations):
 
     def wait_for(self, stream: int) -> None:
         """Within a capture, for what it also captures: see `awaiting`."""
-        legacy_default = 1  # as the array interface has it; an address of 0 means the same
-        if (stream or legacy_default) == (self.stream or legacy_default):
+        if (stream or LEGACY_DEFAULT_STREAM) == (self.stream or LEGACY_DEFAULT_STREAM):
             return
         with self._stream as device:
             if device.is_capturing(stream) or not device.is_capturing(self.stream):

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ctypes
 from functools import cache
+from typing import Any
 
 from ..core.blocks import THREADS
 from ..errors import DeviceError
 from ._stepped import ffi, lib
+from .cuda_errors import translated
 
 MOST_DYNAMIC_SHARED = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 NON_PORTABLE_CLUSTERS = 14  # CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED
@@ -22,6 +24,7 @@ def cluster_blocks(capability: int) -> int:
     return MOST_BLOCKS.get(major, PORTABLE_BLOCKS if major > 10 else 0)
 
 
+@translated
 def active_clusters(function: int, threads: int, shared_nbytes: int, blocks: int) -> int:
     """How many of so many blocks the current device runs at a time; lets the function be launched
     in such. Raises DeviceError if the driver refuses."""
@@ -49,18 +52,20 @@ def largest_cluster(device: int, most: int, shared_nbytes: int) -> int:
     """Blocks of the largest cluster, at most so many, that a device, the current one, runs of our
     kernels; 0: none. A part of a device may have fewer multiprocessors side by side than the whole.
     """
-    function = _nothing(shared_nbytes) if most else 0
-    while most > 1 and not _runs(function, shared_nbytes, most):
+    if most <= 1:
+        return 0
+    function = _nothing(shared_nbytes)
+    while most > 1 and not _runs(function.ptr, shared_nbytes, most):
         most //= 2
     return most if most > 1 else 0
 
 
-def _nothing(shared_nbytes: int) -> int:
-    """A function that may have so much shared memory."""
+def _nothing(shared_nbytes: int) -> Any:
+    """CuPy's function that may have so much shared memory: its address lasts as long."""
     import cupy
 
-    function = cupy.RawKernel(NOTHING, "nothing").kernel.ptr
-    cupy.cuda.driver.funcSetAttribute(function, MOST_DYNAMIC_SHARED, shared_nbytes)
+    function = cupy.RawKernel(NOTHING, "nothing").kernel
+    cupy.cuda.driver.funcSetAttribute(function.ptr, MOST_DYNAMIC_SHARED, shared_nbytes)
     return function
 
 

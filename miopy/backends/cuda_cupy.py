@@ -15,13 +15,14 @@ from collections.abc import Iterator
 from functools import cache, lru_cache
 from typing import Any
 
-import numpy as np
-
 from ..core.algorithm import DeviceProperties
-from ..errors import DeviceError, OutOfMemory
+from ..core.dlpack import LEGACY_DEFAULT_STREAM
+from ..core.memory import NATIVE
+from ..errors import DeviceError
 from .cuda_blas import WORKSPACE_NBYTES, Blas
 from .cuda_clusters import MOST_DYNAMIC_SHARED, active_clusters, cluster_blocks, largest_cluster
 from .cuda_device import Calls
+from .cuda_errors import translated
 from .cuda_source import Source
 
 NO_DRIVER = "no driver of a GPU is installed (libcuda.so.1, or /dev/kfd for ROCm)"
@@ -32,8 +33,6 @@ DEFAULT_SHARED_NBYTES = 48 << 10
 SHARED_MEMORY_ON_REQUEST = 97  # cudaDevAttrMaxSharedMemoryPerBlockOptin
 # From which compute capability, times 10; float32 as TF32.
 MATRIX_INSTRUCTION = {"float16": 75, "bfloat16": 80, "float32": 80}
-_NATIVE = {name: np.dtype(name) for name in ("float32", "float16", "float64", "int8", "int32")}
-LEGACY = 1  # another number of the default stream
 
 
 def why_missing() -> str | None:
@@ -92,14 +91,17 @@ def _cublas(major: int) -> ctypes.CDLL:
 
 
 @cache
-def _load(device: int, source: Source) -> dict[str, int]:
+def _load(device: int, source: Source) -> tuple[dict[str, int], list[Any]]:
+    """Addresses of functions by name, and what these are good as long as: `cupy.clear_memo` forgets
+    functions."""
     import cupy
 
     module = cupy.RawModule(code=source.text, options=("-std=c++17",))
     try:
-        return {name: module.get_function(name).kernel.ptr for name in source.kernels}
+        functions = [module.get_function(name).kernel for name in source.kernels]
     except cupy.cuda.compiler.CompileException as error:
         raise DeviceError(source.name, f"does not compile: {error}") from error
+    return {name: each.ptr for name, each in zip(source.kernels, functions, strict=True)}, functions
 
 
 class CupyBlock:
@@ -111,6 +113,7 @@ class CupyBlock:
 
 
 class CupyTimer:
+    @translated
     def __init__(self, stream: Any) -> None:
         import cupy
 
@@ -118,6 +121,7 @@ class CupyTimer:
         self._start, self._stop = cupy.cuda.Event(), cupy.cuda.Event()
         self._start.record(stream)
 
+    @translated
     def stop(self) -> float:
         import cupy
 
@@ -130,6 +134,7 @@ class CupyGraph:
     def __init__(self, graph: Any) -> None:
         self._graph = graph
 
+    @translated
     def launch(self, stream: int) -> None:
         self._graph.launch(_stream(stream))
 
@@ -197,19 +202,20 @@ class CupyDevice:
 
     memory = "cuda"
 
+    @translated
     def __init__(self) -> None:
         import cupy
 
         self._runtime = cupy.cuda.runtime
         self._array_type, self._current_stream = cupy.ndarray, cupy.cuda.get_current_stream
-        self._id: int = self._runtime.getDevice()
+        self.number: int = self._runtime.getDevice()
         self._left: list[int] = []
         self._allowed: set[int] = set()  # functions that may have more shared memory
         (launch, together, configured), self._blas = _libraries()
         self.has_graphs = not self._blas.is_hip  # CuPy's are for CUDA alone
         with self:
-            multiprocessors = cupy.cuda.Device(self._id).attributes["MultiProcessorCount"]
-            self.properties = _properties(self._id, self._blas)
+            multiprocessors = cupy.cuda.Device(self.number).attributes["MultiProcessorCount"]
+            self.properties = _properties(self.number, self._blas)
             self._capturing = cupy.cuda.Stream(non_blocking=True)
             self._event = cupy.cuda.Event(disable_timing=True)
             self._fault_memory = cupy.cuda.alloc_pinned_memory(4)
@@ -234,19 +240,24 @@ class CupyDevice:
             most_blocks=multiprocessors * BLOCKS_PER_MULTIPROCESSOR,
         )
 
+    @translated
     def __enter__(self) -> None:
         """Make the device current for this thread, which may have none yet."""
-        self._left.append(self._runtime.getDevice())
-        self._runtime.setDevice(self._id)
+        left = self._runtime.getDevice()
+        self._runtime.setDevice(self.number)
+        self._left.append(left)
 
+    @translated
     def __exit__(self, *raised: object) -> None:
         left = self._left.pop()
-        if left != self._id:
+        if left != self.number:
             self._runtime.setDevice(left)
 
+    @translated
     def load(self, source: Source) -> dict[str, int]:
-        return _load(self._id, source)
+        return _load(self.number, source)[0]
 
+    @translated
     def allow_shared(self, function: int, nbytes: int) -> None:
         """CUDA wants to be asked for more than a default, HIP does not. Asked for all there is: the
         limit is the function's, which other handles launch too, with more."""
@@ -258,6 +269,7 @@ class CupyDevice:
         cupy.cuda.driver.funcSetAttribute(function, MOST_DYNAMIC_SHARED, most)
         self._allowed.add(function)
 
+    @translated
     def resident_blocks(self, function: int, threads: int, shared_nbytes: int) -> int:
         import cupy
 
@@ -267,6 +279,7 @@ class CupyDevice:
             self._resident[key] = occupancy * self.properties.multiprocessors
         return self._resident[key]
 
+    @translated
     def resident_clusters(
         self, function: int, threads: int, shared_nbytes: int, blocks: int
     ) -> int:
@@ -281,23 +294,19 @@ class CupyDevice:
             self._fault.value = 0
         return was_set
 
+    @translated
     def allocate(self, nbytes: int, stream: int) -> CupyBlock:
         import cupy
 
-        try:
-            with _current(stream):
-                return CupyBlock(cupy.cuda.alloc(nbytes))
-        except cupy.cuda.memory.OutOfMemoryError as error:
-            raise OutOfMemory("scratch", f"of {nbytes} bytes cannot be allocated") from error
+        with _current(stream):
+            return CupyBlock(cupy.cuda.alloc(nbytes))
 
+    @translated
     def empty(self, shape: tuple[int, ...], dtype: Any, stream: int) -> Any:
         import cupy
 
-        try:
-            with _current(stream):
-                return cupy.empty(shape, dtype)
-        except cupy.cuda.memory.OutOfMemoryError as error:
-            raise OutOfMemory("array", f"of shape {shape} cannot be allocated") from error
+        with _current(stream):
+            return cupy.empty(shape, dtype)
 
     def own_array(self, value: Any, nbytes: int, dtype: str | None) -> tuple[int, int] | None:
         """What DLPack says too, which asks the driver about every pointer."""
@@ -305,17 +314,22 @@ class CupyDevice:
             return None
         if value.nbytes < nbytes or not value.flags.c_contiguous:
             return None
-        if dtype is not None and value.dtype is not _NATIVE.get(dtype):
+        if dtype is not None and value.dtype is not NATIVE.get(dtype):
             return None
-        return value.data.ptr, self._current_stream().ptr
+        data = value.data
+        if data.device_id != self.number:
+            return None
+        return data.ptr, self._current_stream(self.number).ptr
 
+    @translated
     def copy(self, to: int, source: int, nbytes: int, stream: int) -> None:
         self._runtime.memcpyAsync(to, source, nbytes, MEMCPY_DEFAULT, stream)
 
+    @translated
     def use_stream(self, stream: int, workspace: int) -> int:
         if self._handle is None:
-            self._handle = handle = self._blas.take(self._id)
-            self._giving = weakref.finalize(self, self._blas.give, self._id, handle)
+            self._handle = handle = self._blas.take(self.number)
+            self._giving = weakref.finalize(self, self._blas.give, self.number, handle)
         self._blas.use_stream(self._handle, stream, workspace)
         return self._handle.value or 0
 
@@ -324,24 +338,34 @@ class CupyDevice:
             self._giving()
         self._handle = self._giving = None
 
+    @translated
     def wait(self, stream: int, other: int) -> None:
         """One event serves all: whoever waits does so for what it stands for at that time."""
         self._runtime.eventRecord(self._event.ptr, other)
         self._runtime.streamWaitEvent(stream, self._event.ptr)
 
+    @translated
     def synchronize(self, stream: int) -> None:
         self._runtime.streamSynchronize(stream)
 
+    @translated
     def timer(self, stream: int) -> CupyTimer:
         return CupyTimer(_stream(stream))
 
+    @translated
     def is_capturing(self, stream: int) -> bool:
         """The default stream, which has two numbers, cannot be captured."""
-        return bool(stream > LEGACY and self.has_graphs and self._runtime.streamIsCapturing(stream))
+        return bool(
+            stream > LEGACY_DEFAULT_STREAM
+            and self.has_graphs
+            and self._runtime.streamIsCapturing(stream)
+        )
 
+    @translated
     def begin_capture(self) -> int:
         self._capturing.begin_capture()
         return self._capturing.ptr
 
+    @translated
     def end_capture(self) -> CupyGraph:
         return CupyGraph(self._capturing.end_capture())

@@ -54,6 +54,7 @@ class Device(Protocol):
     """One device, as one handle uses it.
 
     memory       where its addresses lie, as `core.memory` calls it: "cuda" or, emulated, "host"
+    number       of the device among those of its kind
     calls        what launches kernels and products
     workspace_nbytes   what products want to have on each stream
     has_graphs   whether streams can be captured
@@ -62,6 +63,7 @@ class Device(Protocol):
     """
 
     memory: str
+    number: int
     calls: Calls
     workspace_nbytes: int
     has_graphs: bool
@@ -100,7 +102,8 @@ class Device(Protocol):
 
     def own_array(self, value: Any, nbytes: int, dtype: str | None) -> tuple[int, int] | None:
         """The address of an array of the kind that `empty` makes, and the stream that still writes
-        it; None for anything else, and for one that is not dense, of this type or as long."""
+        it; None for anything else, and for one that is not dense, of this type, as long or on this
+        device."""
 
     def copy(self, to: int, source: int, nbytes: int, stream: int) -> None:
         """Between any two addresses, on the host or the device; areas may not overlap."""

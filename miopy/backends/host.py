@@ -94,6 +94,7 @@ class HostBackend(Operations):
     """One pool of threads and one block of scratch; calls on it run one after the other."""
 
     name = memory = "host"
+    number = 0
     stream = awaiting = None
 
     def __init__(self) -> None:

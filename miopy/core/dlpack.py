@@ -10,6 +10,7 @@ import ctypes
 from typing import Any, NamedTuple
 
 CPU, CUDA, CUDA_HOST, ROCM, CUDA_MANAGED = 1, 2, 3, 10, 13
+LEGACY_DEFAULT_STREAM = 1  # how CUDA and the array interfaces call what is also stream 0
 _READ_ONLY = 1
 _KINDS = {0: "int", 1: "uint", 2: "float", 4: "bfloat", 5: "complex", 6: "bool"}
 
@@ -50,8 +51,8 @@ _get_pointer.restype = ctypes.c_void_p
 
 
 def _stream_number(stream: int, device_type: int) -> int:
-    """As the protocol has it: CUDA's legacy default stream is 1, ROCm's is 0."""
-    return stream if stream or device_type == ROCM else 1
+    """As the protocol has it: ROCm's default stream is 0."""
+    return stream if stream or device_type == ROCM else LEGACY_DEFAULT_STREAM
 
 
 class Export(NamedTuple):
@@ -66,15 +67,21 @@ class Export(NamedTuple):
     device_type: int
 
 
-def read(exporter: Any, stream: int | None = None) -> Export:
-    """The memory behind `exporter.__dlpack__()`. What the exporter raises passes through.
+def read(exporter: Any, stream: int | None = None, number: int = 0) -> Export:
+    """The memory behind `exporter.__dlpack__()`. What the exporter raises passes through; for the
+    memory of another GPU it is a BufferError.
 
     stream   of a GPU, 0 for the default one: the exporter makes it wait for the contents; -1:
              none, it does nothing about them
+    number   of that GPU
     """
     wanted: dict[str, Any] = {}
-    if stream is not None and exporter.__dlpack_device__()[0] in (CUDA, ROCM, CUDA_MANAGED):
-        wanted["stream"] = _stream_number(stream, exporter.__dlpack_device__()[0])
+    if stream is not None:
+        device_type, found = exporter.__dlpack_device__()
+        if device_type in (CUDA, ROCM) and found != number:
+            raise BufferError(f"it is on device {found}, not on the handle's, which is {number}")
+        if device_type in (CUDA, ROCM, CUDA_MANAGED):
+            wanted["stream"] = _stream_number(stream, device_type)
     try:
         capsule = exporter.__dlpack__(max_version=(1, 0), copy=False, **wanted)
     except TypeError:  # an exporter from before DLPack 1.0

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Protocol, overload
 
 import numpy as np
 
-from ..errors import BadParam
+from ..errors import BadParam, MiopyError
 from . import dlpack
 from ._reader import Reader
 
@@ -28,11 +28,11 @@ _DLPACK_DEVICES = {
     dlpack.CUDA_MANAGED: (HOST, CUDA),
     dlpack.ROCM: (CUDA,),
 }
-_NATIVE = {
+NATIVE = {  # the types of elements that NumPy has
     name: np.dtype(name) for name in ("float32", "float16", "float64", "int8", "int32", "int64")
 }
-_NAMES = {dtype: name for name, dtype in _NATIVE.items()}
-_ALIGNMENT = {name: dtype.itemsize for name, dtype in _NATIVE.items()} | {"bfloat16": 2}
+_NAMES = {dtype: name for name, dtype in NATIVE.items()}
+_ALIGNMENT = {name: dtype.itemsize for name, dtype in NATIVE.items()} | {"bfloat16": 2}
 _LAST = 2**56 - 1  # no process has memory above, on any processor
 _NUMBERS = "bBhHiIlLqQefdg"  # the letters of integers and reals
 
@@ -54,11 +54,15 @@ class Location(Protocol):
     """Where a call's memory must be: a backend.
 
     memory   HOST or CUDA
+    number   of the device among those of its kind
     awaiting   the address of the stream that exporters of arrays let wait for the contents, 0 for
                the default one; NOTHING_WAITS; None on the host
     """
 
     memory: str
+
+    @property
+    def number(self) -> int: ...
 
     @property
     def awaiting(self) -> int | None: ...
@@ -73,6 +77,7 @@ class Location(Protocol):
 
 class _HostLocation:
     memory = HOST
+    number = 0
     awaiting = None
 
     def address_of_own(self, value: Any, nbytes: int, dtype: str | None) -> int:
@@ -224,7 +229,7 @@ def _letters(nbytes: int, dtype: str | None, location: Location) -> str:
         return ""
     if dtype is None:
         return _NUMBERS
-    return _NATIVE[dtype].char if dtype in _NATIVE else ""
+    return NATIVE[dtype].char if dtype in NATIVE else ""
 
 
 def _type_without_letter(nbytes: int, dtype: str | None) -> np.dtype[Any] | None:
@@ -298,10 +303,12 @@ def _memory(argument: str, value: Any, location: Location) -> _Memory:
         if isinstance(interface, dict):
             return _of_interface(interface, HOST)
         if hasattr(value, "__dlpack__"):
-            return _of_dlpack(dlpack.read(value, location.awaiting))
+            return _of_dlpack(dlpack.read(value, location.awaiting, location.number))
         interface = getattr(value, "__cuda_array_interface__", None)
         if isinstance(interface, dict):
             return _of_interface(interface, CUDA)
+    except MiopyError:  # the location's, which knows nothing of the object
+        raise
     except (AttributeError, BufferError, RuntimeError, TypeError, ValueError) as error:
         raise BadParam(argument, f"must expose its memory: {error}") from error
     raise BadParam(argument, _KINDS, type(value).__name__)

@@ -161,6 +161,7 @@ class EmulatedDevice:
     """
 
     memory = "host"
+    number = 0
     has_graphs = True
     workspace_nbytes = 1024
 
