@@ -52,6 +52,33 @@ def test_repeated_calls_become_graphs_and_give_the_same_bits(device, emulated):
     assert first == second == third
 
 
+@pytest.mark.parametrize("spoilt", ["begin_capture", "use_stream", "end_capture"])
+def test_calls_whose_capture_is_spoilt_run_without_a_graph(device, emulated, monkeypatch, spoilt):
+    run = CoreRun(emulated, CONFIG, STEPS)
+    first = run.results()
+    original, own = getattr(device, spoilt), device.begin_capture()
+    device.end_capture()
+
+    def spoil(*arguments: int) -> object:
+        if spoilt == "use_stream" and arguments[0] != own:
+            return original(*arguments)
+        original(*arguments)
+        if spoilt == "begin_capture":
+            device.end_capture()
+        raise DeviceError("device", "another thread has waited for all of it")
+
+    monkeypatch.setattr(device, spoilt, spoil)
+    assert run.results() == first
+    monkeypatch.undo()
+    assert not device.is_capturing(own)
+    device.captures = device.replays = 0
+    assert run.results() == first
+    assert (device.captures, device.replays) == (0, 0)
+    other = CoreRun(emulated, CONFIG, STEPS)
+    assert other.results() == other.results() == first
+    assert device.captures
+
+
 def test_a_graph_reads_what_its_arrays_hold_now(emulated):
     run, fresh = CoreRun(emulated, CONFIG, STEPS), CoreRun(hostcuda.create(), CONFIG, STEPS)
     for _ in range(3):

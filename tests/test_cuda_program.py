@@ -185,3 +185,16 @@ def test_an_error_of_the_device_is_an_error_of_the_call(device):
     function, arguments = run.call("forward_inference")
     with pytest.raises(DeviceError, match="a launch, with error 1"):
         function(*arguments)
+
+
+def test_a_launch_that_fails_in_a_capture_is_told_by_the_call(device):
+    run, first = ready(times=2)  # the next call would be a graph
+    calls = run.handle.backend._stream.calls
+    most, calls.most_blocks = calls.most_blocks, 0
+    function, arguments = run.call("forward_inference")
+    for _ in range(2):
+        with pytest.raises(DeviceError, match="a launch, with error 1"):
+            function(*arguments)
+    calls.most_blocks = most
+    again = once(run)
+    assert all(np.array_equal(first[name], again[name]) for name in first)

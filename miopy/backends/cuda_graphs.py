@@ -6,9 +6,11 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from typing import Any
 
+from ..errors import DeviceError, OutOfMemory
 from .cuda_stream import Stream, check
 
 MOST_GRAPHS = 64
+SPOILT = "spoilt"  # instead of a graph
 
 
 class Graphs:
@@ -16,7 +18,7 @@ class Graphs:
 
     def __init__(self, stream: Stream) -> None:
         self._stream = stream
-        # By keys that have come before: None, or the graph; and what must live as long.
+        # By keys that have come before: None, the graph, or SPOILT; and what must live as long.
         self._known: OrderedDict[Hashable, tuple[Any, Any]] = OrderedDict()
 
     def put(self, key: Hashable, put: Callable[[Any], int], kept: Any) -> None:
@@ -30,8 +32,8 @@ class Graphs:
         key = key, self._stream.workspace  # products in a graph use what they were captured with
         graph, _ = self._known.get(key, (None, None))
         if graph is None and key in self._known:
-            graph = self._stream.capture(put)
-        if graph is None:
+            graph = self._capture(put)
+        if graph in (None, SPOILT):
             check(put(calls))
         else:
             graph.launch(self._stream.address)
@@ -39,6 +41,14 @@ class Graphs:
         self._known.move_to_end(key)
         if len(self._known) > MOST_GRAPHS:
             self._known.popitem(last=False)
+
+    def _capture(self, put: Callable[[Any], int]) -> Any:
+        """Others may spoil a capture, as by waiting for the whole device: then there is no graph,
+        and whatever is really wrong shows without one, too."""
+        try:
+            return self._stream.capture(put)
+        except (DeviceError, OutOfMemory):
+            return SPOILT
 
     def clear(self) -> None:
         self._known.clear()
