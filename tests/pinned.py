@@ -99,20 +99,26 @@ def owns(address: int, nbytes: int) -> bool:
 def watch() -> None:
     """Refuse memory that is not such, before a kernel that touches it ruins the device's context
     for all tests to come. A backend over memory of the device checks that itself."""
-    original = memory.address_of
+    original = memory.reader
 
     @functools.wraps(original)
-    def address_of(argument: str, value: Any, *, nbytes: int, **options: Any) -> int | None:
-        address = original(argument, value, nbytes=nbytes, **options)
+    def reader(argument: str, *, nbytes: int, **options: Any) -> Callable[[Any], int | None]:
+        read = original(argument, nbytes=nbytes, **options)
         location = options.get("location")
-        on_host = isinstance(location, cuda.CudaBackend) and location.memory == memory.HOST
-        if address and on_host:
-            assert owns(address, nbytes), f"`{argument}` is not memory that the device can reach"
-        return address
+        if not isinstance(location, cuda.CudaBackend) or location.memory != memory.HOST:
+            return read
+
+        def watched(value: Any) -> int | None:
+            address = read(value)
+            is_reached = not address or owns(address, nbytes)
+            assert is_reached, f"`{argument}` is not memory that the device can reach"
+            return address
+
+        return watched
 
     for name, module in list(sys.modules.items()):
-        if name.startswith("miopy.") and getattr(module, "address_of", None) is original:
-            module.address_of = address_of  # type: ignore[attr-defined]
+        if name.startswith("miopy.") and getattr(module, "reader", None) is original:
+            module.reader = reader  # type: ignore[attr-defined]
 
 
 class PinnedDevice(cuda_cupy.CupyDevice):

@@ -121,3 +121,24 @@ except AssertionError as error:
     print(error)
 """
     assert python(code).strip() == "`y` is not memory that the device can reach"
+
+
+def test_a_pass_is_refused_other_memory_too():
+    code = """
+import os
+import hostcuda
+from cases import Case
+from harness import Run
+os.environ["MIOPY_BACKEND"] = "cuda"
+hostcuda.emulate()
+run = Run(Case("lstm", (4, 3, 1), 5, 7))
+function, arguments = run.call("forward_inference")
+function(*arguments)
+place = next(n for n, each in enumerate(arguments) if each is run.buffers["x"].array)
+other = np.frombuffer(bytearray(arguments[place].tobytes()), np.float32)
+try:
+    function(*arguments[:place], other, *arguments[place + 1:])
+except AssertionError as error:
+    print(error)
+"""
+    assert python(code).strip() == "`x` is not memory that the device can reach"
