@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import gc
 import itertools
 import threading
@@ -18,10 +19,9 @@ from watched_device import Allocator, Watched
 
 from miopy import miopen
 from miopy.backends import cuda, host
-from miopy.core.backend import Matrix
+from miopy.core.backend import ForwardRun, Matrix
 from miopy.core.cells import CELLS
 from miopy.core.config import DTYPES, RNNConfig
-from miopy.core.plan import plan
 from miopy.core.sequence import from_batch_sizes
 from miopy.errors import BadParam, DeviceError, NotSupported, OutOfMemory
 
@@ -106,23 +106,6 @@ def test_graphs_are_kept_for_a_bounded_number_of_calls(device, emulated):
     assert device.captures == 0  # each call was forgotten before it came again
     runs[-1].forward()
     assert device.captures == 1
-
-
-@pytest.mark.parametrize(
-    ("steps", "batch", "hidden_size", "worth"),
-    [
-        (3, 1, 8, False),
-        (4, 1, 8, True),
-        (4096, 1, 8, True),
-        (4097, 1, 8, False),
-        (25, 64, 512, True),
-        (25, 512, 1024, False),
-    ],
-)
-def test_graphs_are_for_steps_that_launching_dominates(steps, batch, hidden_size, worth):
-    config = RNNConfig("lstm", 8, hidden_size)
-    found = plan(config, steps * batch, training=True)
-    assert found.replays((batch,) * steps) == worth
 
 
 def test_a_device_without_graphs_runs_every_call(device, emulated):
@@ -271,6 +254,23 @@ def test_a_device_that_cannot_be_made_current_keeps_no_other_thread_out(device, 
 def test_extents_that_blas_cannot_count_are_refused(emulated):
     with pytest.raises(NotSupported, match=r"must be below 2\*\*31"):
         emulated.gemm("float32", *[Matrix(64, 2**31)] * 3, (1, 1, 1))
+
+
+@pytest.mark.parametrize("name", ["x", "output", "recurrent", "input"])
+def test_strides_that_blas_cannot_count_are_refused(emulated, monkeypatch, name):
+    run = CoreRun(emulated, CONFIG, STEPS)
+
+    def with_stride(runs: list[ForwardRun]) -> None:
+        first, wide = runs[0], Matrix(64, 2**31)
+        if name in ("x", "output"):
+            runs = [first._replace(**{name: wide})]
+        else:
+            runs = [first._replace(layer=dataclasses.replace(first.layer, **{name: wide}))]
+        cuda.CudaBackend.recurrence_forward(emulated, runs)
+
+    monkeypatch.setattr(emulated, "recurrence_forward", with_stride)
+    with pytest.raises(NotSupported, match=r"`strides` must be below 2\*\*31"):
+        run.forward()
 
 
 def test_an_error_of_the_device_is_an_error_of_the_call(device, emulated):

@@ -29,3 +29,22 @@ def test_a_region_that_would_be_off_is_not_booked():
     space.book("bytes", (3,), 1)
     with pytest.raises(ValueError, match="x would lie at 3, no multiple of 4"):
         space.book("x", (2,), 4)
+
+
+@pytest.mark.parametrize(
+    ("steps", "batch", "hidden_size", "stack", "worth"),
+    [
+        (3, 1, 8, (1,), False),
+        (4, 1, 8, (1,), True),
+        (4096, 1, 8, (1,), True),
+        (4097, 1, 8, (1,), False),
+        (512, 1, 8, (4, CONCAT), True),
+        (513, 1, 8, (4, CONCAT), False),
+        (25, 64, 512, (1,), True),
+        (25, 512, 1024, (1,), False),
+    ],
+)
+def test_graphs_are_for_steps_that_launching_dominates(steps, batch, hidden_size, stack, worth):
+    config = RNNConfig("lstm", 8, hidden_size, *stack)
+    found = plan(config, steps * batch, training=True)
+    assert found.replays((batch,) * steps) == worth

@@ -79,13 +79,13 @@ class Operations:
 
     def recurrence_forward(self, runs: list[ForwardRun]) -> None:
         for run in runs:
-            check_layer(run.layer)
+            check_layer(run.layer, run.x, run.output)
         with self._puts:
             stepped.forward(self, runs)
 
     def recurrence_backward(self, runs: list[BackwardRun]) -> None:
         for run in runs:
-            check_layer(run.layer)
+            check_layer(run.layer, run.dy, run.output, run.dgates, run.dprojected)
         with self._puts:
             stepped.backward(self, runs)
 
@@ -148,9 +148,13 @@ def check_extents(argument: str, *extents: int) -> None:
             raise NotSupported(argument, "must be below 2**31 on this backend", extent)
 
 
-def check_layer(layer: Layer) -> None:
+def check_layer(layer: Layer, *rows: Matrix | None) -> None:
+    """Whether BLAS can count what steps multiply: the layer's matrices, and the run's."""
     config, sequence = layer.config, layer.sequence
     dgates = config.num_directions * config.record.num_planes * config.hidden_size
     check_extents("hidden size of rnnDesc", dgates)
     check_extents("input size", layer.input_size)
     check_extents("batch", sequence.batch, sequence.rows)
+    for matrix in (layer.input, layer.recurrent, layer.projection, *rows):
+        if matrix is not None:
+            check_extents("strides", matrix.row, matrix.column)

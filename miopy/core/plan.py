@@ -19,7 +19,7 @@ from .config import SUM, RNNConfig
 from .sequence import Sequence
 from .space import Space
 
-MOST_REPLAYED_STEPS = 4096
+MOST_REPLAYED_STEPS = 4096  # of all layers and directions: a graph may be a whole pass
 REPLAYED_OPERATIONS = 4e9  # a step with more keeps a device busy for longer than its launches take
 
 
@@ -50,7 +50,10 @@ class Plan:
         longer than what is launched."""
         config = self.config
         operations = 2.0 * max(batch_sizes, default=0) * config.num_gates * config.hidden_size**2
-        return 4 <= len(batch_sizes) <= MOST_REPLAYED_STEPS and operations < REPLAYED_OPERATIONS
+        steps = len(batch_sizes)
+        replayed = steps * config.num_layers * config.num_directions
+        is_short = steps >= 4 and replayed <= MOST_REPLAYED_STEPS
+        return is_short and operations < REPLAYED_OPERATIONS
 
     def explain(self, device: DeviceProperties, sequence: Sequence) -> dict[str, str]:
         """For each pass, what runs the steps of the layers on a device, and why."""
