@@ -110,6 +110,20 @@ def test_a_workspace_that_a_graph_of_the_caller_uses_stays_the_streams(device, e
     assert captured() is None
 
 
+def test_a_stream_that_is_no_more_may_be_left(device, emulated, monkeypatch):
+    emulated.set_stream(OUTSIDE)
+    run = CoreRun(emulated, CONFIG, STEPS)
+    first = run.results()
+
+    def is_capturing(stream: int) -> bool:
+        assert stream != OUTSIDE
+        return False
+
+    monkeypatch.setattr(device, "is_capturing", is_capturing)
+    emulated.set_stream(OTHER)
+    assert run.results() == first
+
+
 def test_a_handle_that_is_destroyed_is_gone_at_once(device, without_gc, monkeypatch):
     devices = []
 

@@ -2,7 +2,8 @@
 one launch for many steps.
 
 The loop over the steps is in C (`stepped.py`). Where a call repeats with the same pointers,
-its launches are replayed as a graph. Nothing here waits for the device but the timer.
+its launches are replayed as a graph. Nothing here waits for the device but the timer, and what
+gives memory back to the caller's functions.
 """
 
 from __future__ import annotations

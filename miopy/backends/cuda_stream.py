@@ -190,8 +190,10 @@ class Stream:
     def release(self) -> None:
         """Give back what no graph of the caller uses."""
         with self:
-            self.scratch.release(captured=self.is_capturing)
-            self._uploads.release(captured=self.is_capturing)
+            # Not asked where nothing waits: a stream that is left may be no more.
+            captured = self.allocator.waits and self.is_capturing
+            self.scratch.release(captured=captured)
+            self._uploads.release(captured=captured)
 
     def close(self) -> None:
         """Give back everything; what later calls need is taken again."""

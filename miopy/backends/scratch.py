@@ -60,6 +60,11 @@ class Allocator:
         """Take later memory from these functions, None for the own; each goes back to its own."""
         self._allocator, self._deallocator, self._context = allocator, deallocator, context
 
+    @property
+    def waits(self) -> bool:
+        """Whether giving back memory that is taken now will wait until nothing uses it."""
+        return self._allocator is not None and self._deallocator is not None
+
     def take(self, nbytes: int) -> Lease:
         size = nbytes + self._alignment
         if self._allocator is None:

@@ -1,4 +1,4 @@
-/* How the host reaches a device: two functions of its libraries and their numbers. */
+/* How the host reaches a device: functions of its libraries, and their numbers. */
 
 /* cuLaunchKernel, hipModuleLaunchKernel. */
 typedef int launch_function(void *function, unsigned int grid_x, unsigned int grid_y,
