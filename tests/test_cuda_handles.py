@@ -16,6 +16,7 @@ from watched_device import Watched
 from miopy import miopen as mi
 from miopy.backends import cuda
 from miopy.core.config import RNNConfig
+from miopy.errors import DeviceError
 
 CONFIG = RNNConfig("lstm", 5, 7, 2, "concat")
 STEPS = (4, 4, 3, 3, 1)
@@ -84,6 +85,23 @@ def test_a_graph_has_the_workspace_of_the_stream_it_runs_on(device, emulated):
         for each in device.workspaces[stream]
     ]
     assert own == [*device.workspaces[0][:1] * captures, *device.workspaces[OUTSIDE][:1] * captures]
+
+
+def test_products_leave_a_capture_whatever_becomes_of_it(device, emulated, monkeypatch):
+    run = CoreRun(emulated, RNNConfig("lstm", 5, 7), STEPS)
+    run.forward()
+    wanted, use_stream, streams = run.arrays["y"].tobytes(), device.use_stream, []
+
+    def fail_once(stream: int, workspace: int) -> int:
+        streams.append(stream)
+        if len(streams) == 2:
+            raise DeviceError("device", "must do")
+        return use_stream(stream, workspace)
+
+    monkeypatch.setattr(device, "use_stream", fail_once)
+    run.forward()
+    assert streams[1:] == [0, 0]
+    assert run.arrays["y"].tobytes() == wanted
 
 
 def test_what_only_launches_has_no_workspace(device, emulated):

@@ -28,13 +28,12 @@ class Graphs:
         put    puts it on that of `device_calls` and returns an error or 0
         kept   owns what addresses in the key are of: they must not become another's
         """
-        calls = self._stream.product_calls
         key = key, self._stream.workspace  # products in a graph use what they were captured with
         graph, _ = self._known.get(key, (None, None))
         if graph is None and key in self._known:
             graph = self._capture(put)
         if graph in (None, SPOILT):
-            check(put(calls))
+            check(put(self._stream.product_calls))
         else:
             graph.launch(self._stream.address)
         self._known[key] = graph, kept

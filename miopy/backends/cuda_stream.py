@@ -207,20 +207,24 @@ class Stream:
     @property
     def product_calls(self) -> Any:
         """`calls` with BLAS, whose products have a workspace of the stream's own."""
+        workspace = self._taken_workspace()
+        if self.is_capturing:
+            self._workspaces[self.address] = workspace
+        return self.calls
+
+    def _taken_workspace(self) -> Block:
         workspace = self._workspace
         if workspace is None:
             workspace = self._workspaces.get(self.address)
             if workspace is None:
                 workspace = self.device.allocate(self.device.workspace_nbytes, self.address)
             self._use(self.address, workspace)
-        if self.is_capturing:
-            self._workspaces[self.address] = workspace
-        return self.calls
+        return workspace
 
     @property
     def workspace(self) -> int:
-        """The address that products have been given, 0 if there were none."""
-        return self._workspace.address if self._workspace else 0
+        """The address of what products on the stream are given."""
+        return int(self._taken_workspace().address)
 
     def _use(self, address: int, workspace: Block) -> None:
         self.calls.stream = ffi.cast("void *", address)
@@ -264,12 +268,11 @@ class Stream:
     def capture(self, put: Callable[[Any], int]) -> Graph:
         """What a function puts on the stream of `device_calls`, before it returns an error or 0, as
         a graph for this stream."""
-        calls, workspace = self.product_calls, self._workspace
-        assert workspace is not None
+        workspace = self._taken_workspace()
         own = self.device.begin_capture()
         try:
             self._use(own, workspace)
-            error = put(calls)
+            error = put(self.calls)
         finally:
             try:
                 self._use(self.address, workspace)
