@@ -145,7 +145,8 @@ class CudaBackend(Operations):
     def _check_faults(self) -> None:
         """Raise for a launch that has ended since the last call, because blocks waited in vain."""
         if self._stream.device.take_fault():
-            raise DeviceError("stream", "a block waited for another in vain; its results are NaN")
+            said = "a block waited for another in vain; its results are not to be used"
+            raise DeviceError("stream", said)
 
     def recurrence_forward(self, runs: list[ForwardRun]) -> None:
         self._check_faults()

@@ -33,13 +33,6 @@
 #define exchange_lanes(value, bits) __shfl_xor_sync(~0u, value, bits)
 #endif
 
-/* The sum over four neighbouring lanes, in each of them. */
-INLINE real sum_of_four_lanes(real value)
-{
-    value += exchange_lanes(value, 1);
-    return value + exchange_lanes(value, 2);
-}
-
 /* The same number, from which the compiler computes anew what it would keep in registers. */
 INLINE int anew(int number)
 {

@@ -15,7 +15,8 @@
  * step s + 2 meets a barrier whose phase of step s is over, and phases of a barrier alternate.
  *
  * Whoever waits acquires what pushes release. All blocks of a cluster meet at its start, before
- * anybody pushes, and at its end, so that no push finds a block gone, even if waits were in vain.
+ * anybody pushes, and at its end, when each has waited for all that it is pushed: unless waits were
+ * in vain, no push finds a block gone.
  */
 #ifndef MIOPY_CLUSTER_EXCHANGE_H
 #define MIOPY_CLUSTER_EXCHANGE_H

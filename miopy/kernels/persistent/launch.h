@@ -9,7 +9,8 @@
  * + b) * plane_stride + k * k_stride + n * n_stride behind the first. */
 typedef struct {
     const void *matrix; /* storage */
-    void *fragments;    /* scratch: parts * WARPS * depth_per_warp * column tiles of 1024 bytes */
+    void *fragments;    /* scratch: parts * WARPS * depth_per_warp * column tiles of a warp, of
+                               1024 bytes */
     int64_t plane_stride, k_stride, n_stride;
     int hidden_size, parts, units;
     int k_planes, n_planes; /* one of them is 1 */

@@ -1,5 +1,6 @@
 /* waits.h: how a thread waits for other blocks, but not forever: a wait ends after poll_limit
- * polls. The thread then notes a fault, waits no more, and goes on with what is there: NaN. */
+ * polls. The thread then notes a fault, waits no more, and goes on with what is there. Results are
+ * not to be used: a clip makes numbers of NaN. */
 #ifndef MIOPY_WAITS_H
 #define MIOPY_WAITS_H
 
