@@ -51,7 +51,7 @@ INLINE backward_window next_window(backward_window at, step_range further, const
 {
     const step_rows none = {0, 0};
     const backward_window next = {step + 1 < p->high - p->low ? at.before : none,
-                                  rows_of(further, p, first), at.now.count};
+                                  rows_of(further, first, &p->capacity), at.now.count};
     return next;
 }
 

@@ -165,7 +165,7 @@ BLOCK_KERNEL FN(grid_forward)(LAUNCHED(grid_forward_launch) launch)
         for (int b = 0; b < now.count || b < next; b += TILE_ROWS)
             forward_tile(&launch, &own, resident, step, b, now.row, now.count, next);
         now = then;
-        then = rows_of(later, p, first);
+        then = rows_of(later, first, &p->capacity);
     }
     end_exchange(&own.x);
 }

@@ -20,23 +20,22 @@ INLINE step_range range_of_step(const block_steps *p, int t)
     return of;
 }
 
-/* Those of the p->capacity sequences from `first` on: their first row, and how many they are. */
+/* Those of at most *capacity sequences from `first` on: their first row, and how many they are. The
+ * capacity is read where it counts: before, there may be no register for it. */
 typedef struct {
     int row, count;
 } step_rows;
 
-INLINE step_rows rows_of(step_range all, const block_steps *p, int first)
+INLINE step_rows rows_of(step_range all, int first, const int *capacity)
 {
     const int rows = all.end - all.begin - first;
-    const step_rows of = {all.begin + first, rows < 0             ? 0
-                                             : rows < p->capacity ? rows
-                                                                  : p->capacity};
+    const step_rows of = {all.begin + first, rows < 0 ? 0 : rows < *capacity ? rows : *capacity};
     return of;
 }
 
 INLINE step_rows rows_of_step(const block_steps *p, int first, int t)
 {
-    return rows_of(range_of_step(p, t), p, first);
+    return rows_of(range_of_step(p, t), first, &p->capacity);
 }
 
 /* An element of an array; NULL stays NULL. */

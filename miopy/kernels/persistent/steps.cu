@@ -206,13 +206,13 @@ BLOCK_KERNEL FN(persistent_forward)(LAUNCHED(forward_launch) launch)
     const forward_arrays kept = forward_arrays_of(s, unit_of_element(0, 0));
     const step_walk walk = walk_of(p, 0);
     const int capacity = anew(p->capacity);
-    step_rows before = {0, 0}, now = rows_of_offsets(offsets_of_step(&walk, 0), first, capacity);
-    step_offsets further = offsets_of_step(&walk, 1);
+    step_rows before = {0, 0}, now = rows_of(range_on_walk(&walk, 0), first, &capacity);
+    step_range further = range_on_walk(&walk, 1);
     if (LOADS_AHEAD)
         load_unit_inputs(&ahead, s, &kept, now, 0);
     for (int step = 0; step < walk.count; step++) {
-        const step_rows next = rows_of_offsets(further, first, capacity);
-        further = offsets_of_step(&walk, step + 2);
+        const step_rows next = rows_of(further, first, &capacity);
+        further = range_on_walk(&walk, step + 2);
         const int half = step % 2 * NUM_INPUTS(PLANE_TILES);
 #pragma unroll
         for (int j = 0; j < UNIT_TILES; j++)
@@ -322,16 +322,17 @@ BLOCK_KERNEL FN(persistent_backward)(LAUNCHED(backward_launch) launch)
     load_matrix(&of->matrix, resident, (words *)memory);
     take_states(&states, p, first, s->dh, s->dc);
     const step_walk walk = walk_of(p, 1);
-    step_rows after = {0, 0}, now = rows_of_offsets(offsets_of_step(&walk, 0), first, p->capacity);
-    step_rows before = rows_of_offsets(offsets_of_step(&walk, 1), first, p->capacity);
-    step_offsets ahead_of = offsets_of_step(&walk, 2);
+    const int capacity = p->capacity;
+    step_rows after = {0, 0}, now = rows_of(range_on_walk(&walk, 0), first, &capacity);
+    step_rows before = rows_of(range_on_walk(&walk, 1), first, &capacity);
+    step_range ahead_of = range_on_walk(&walk, 2);
     if (LOADS_AHEAD)
         load_units(&ahead, s, first, now, before, 0);
     __syncthreads();
     /* One step more than there are: it only adds the last products. */
     for (int step = 0; step <= walk.count; step++) {
-        const step_offsets of_further = offsets_two_steps_on(&ahead_of, &walk, step);
-        const step_rows further = rows_of_offsets(of_further, first, p->capacity);
+        const step_range of_further = range_two_steps_on(&ahead_of, &walk, step);
+        const step_rows further = rows_of(of_further, first, &capacity);
         const step_rows next = step + 1 < walk.count ? before : step_rows();
         const int half = step % 2 * NUM_INPUTS(GATES * PLANE_TILES);
 #pragma unroll

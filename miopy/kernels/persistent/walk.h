@@ -8,12 +8,6 @@
 
 #include "rows.h"
 
-/* The first rows of a step and of the one behind it, among all rows; of no step, twice the same.
- * What follows from them is computed only where it is used: nothing waits for them before. */
-typedef struct {
-    int begin, end;
-} step_offsets;
-
 /* The steps of a launch in the order in which it takes them, of [low, high) at most: what is found
  * out once, and not in each step. */
 typedef struct {
@@ -33,10 +27,10 @@ INLINE step_walk walk_of(const block_steps *p, int backward)
     return walk;
 }
 
-INLINE step_offsets offsets_of_step(const step_walk *walk, int step)
+INLINE step_range range_on_walk(const step_walk *walk, int step)
 {
     const int t = walk->from + step * walk->forth;
-    step_offsets of = {0, 0};
+    step_range of = {0, 0};
     if (t >= walk->low && t < walk->high) {
         of.begin = (int)walk->offsets[t];
         of.end = (int)walk->offsets[t + 1];
@@ -44,20 +38,13 @@ INLINE step_offsets offsets_of_step(const step_walk *walk, int step)
     return of;
 }
 
-/* Those of the step two behind this one. They have been asked for a step before, as the next ones
- * are now, where there are registers to keep them. */
-INLINE step_offsets offsets_two_steps_on(step_offsets *ahead, const step_walk *walk, int step)
+/* Of the step two behind this one. It has been asked for a step before, as the next one is now,
+ * where there are registers to keep it. */
+INLINE step_range range_two_steps_on(step_range *ahead, const step_walk *walk, int step)
 {
-    const step_offsets found = UNIT_TILES > 2 ? offsets_of_step(walk, step + 2) : *ahead;
+    const step_range found = UNIT_TILES > 2 ? range_on_walk(walk, step + 2) : *ahead;
     if (UNIT_TILES <= 2)
-        *ahead = offsets_of_step(walk, step + 3);
-    return found;
-}
-
-INLINE step_rows rows_of_offsets(step_offsets of, int first, int capacity)
-{
-    const int rows = of.end - of.begin - first;
-    const step_rows found = {of.begin + first, rows < 0 ? 0 : rows < capacity ? rows : capacity};
+        *ahead = range_on_walk(walk, step + 3);
     return found;
 }
 
