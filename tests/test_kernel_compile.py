@@ -83,6 +83,13 @@ def test_an_array_that_is_indexed_at_run_time_is_seen():
     assert nvrtc.compile_source("ring", text, "sm_90")["kernel"].stack >= 256
 
 
+def test_codes_are_of_exact_quotients():
+    """They are compared bit by bit; a sigmoid of other cells is not."""
+    sources = cuda_source.quantized(), cuda_source.recurrence("lstm", "float32")
+    texts = [nvrtc.instructions(each.name, each.text, "sm_90") for each in sources]
+    assert ["rcp.rn" in text for text in texts] == [True, False]
+
+
 def test_an_error_says_which_file_and_line():
     text = SOURCES[0].text.replace("cell_forward(scalars,", "no_such_function(scalars,")
     with pytest.raises(ValueError, match=r'pointwise\.h\(\d+\): error: identifier "no_such'):

@@ -5,10 +5,12 @@ Its log carries the report of the assembler: registers, stack, spills of every k
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
 import importlib.metadata
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 DISTRIBUTION = "nvidia-cuda-nvrtc-cu12"
@@ -60,6 +62,19 @@ def compile_source(name: str, text: str, target: str) -> dict[str, Usage]:
 
     Raises ValueError with the compiler's log if it finds anything to complain about.
     """
+    with _compiled(name, text, target) as program:
+        report = _text(program, "ProgramLog")
+    return {found["kernel"]: _usage(found) for found in USAGE.finditer(report)}
+
+
+def instructions(name: str, text: str, target: str) -> str:
+    """In PTX; raises as `compile_source`."""
+    with _compiled(name, text, target) as program:
+        return _text(program, "PTX")
+
+
+@contextlib.contextmanager
+def _compiled(name: str, text: str, target: str) -> Iterator[ctypes.c_void_p]:
     nvrtc, program = _library(), ctypes.c_void_p()
     options = [f"-arch={target}", *OPTIONS, "--ptxas-options=-v"]
     arguments = (ctypes.c_char_p * len(options))(*(option.encode() for option in options))
@@ -70,16 +85,20 @@ def compile_source(name: str, text: str, target: str) -> dict[str, Usage]:
         raise RuntimeError(f"nvrtcCreateProgram returned {created}")
     try:
         failed = nvrtc.nvrtcCompileProgram(program, len(options), arguments)
-        nbytes = ctypes.c_size_t()
-        nvrtc.nvrtcGetProgramLogSize(program, ctypes.byref(nbytes))
-        log = ctypes.create_string_buffer(nbytes.value)
-        nvrtc.nvrtcGetProgramLog(program, log)
+        report = _text(program, "ProgramLog")
+        if failed or re.search(r"\bwarning\b", report):
+            raise ValueError(f"{name} for {target}:\n{report}")
+        yield program
     finally:
         nvrtc.nvrtcDestroyProgram(ctypes.byref(program))
-    report = log.value.decode()
-    if failed or re.search(r"\bwarning\b", report):
-        raise ValueError(f"{name} for {target}:\n{report}")
-    return {found["kernel"]: _usage(found) for found in USAGE.finditer(report)}
+
+
+def _text(program: ctypes.c_void_p, what: str) -> str:
+    nbytes = ctypes.c_size_t()
+    getattr(_library(), f"nvrtcGet{what}Size")(program, ctypes.byref(nbytes))
+    text = ctypes.create_string_buffer(nbytes.value)
+    getattr(_library(), f"nvrtcGet{what}")(program, text)
+    return text.value.decode()
 
 
 def _usage(found: re.Match[str]) -> Usage:

@@ -157,7 +157,7 @@ def quantized() -> Source:
     """The kernels on 8-bit codes, whose numbers are float32."""
     cells = [f"cells/{cell}.h" for cell in ("lstm", "reset_before_gru")]
     files = ["math.h", *cells, "quantized.c", "quantized_cells.c"]
-    return _source("quantized", files, {}, "float32")
+    return _source("quantized", files, {"DIVIDES": 1}, "float32")
 
 
 def _listed(numbers: Iterable[int]) -> str:

@@ -28,14 +28,18 @@ INLINE real power_of_two(real x)
     asm("ex2.approx.ftz.f32 %0, %0;" : "+f"(x));
     return x;
 }
+#else
+INLINE real power_of_two(real x) { return exp2f(x); }
+#endif
 
+/* DIVIDES is defined where codes are made of results, and compared bit by bit. */
+#if defined(__CUDA_ARCH__) && !defined(DIVIDES)
 INLINE real reciprocal(real x)
 {
     asm("rcp.approx.ftz.f32 %0, %0;" : "+f"(x));
     return x;
 }
 #else
-INLINE real power_of_two(real x) { return exp2f(x); }
 INLINE real reciprocal(real x) { return 1 / x; }
 #endif
 
