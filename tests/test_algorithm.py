@@ -272,6 +272,20 @@ def test_a_cluster_is_taken_where_it_is_faster(config, shape, expected):
     assert algorithm(config, device=CLUSTERS, **shape) == expected
 
 
+@pytest.mark.parametrize(("batch", "turns", "expected"), [(132, 1, PERSISTENT), (200, 2, CLUSTER)])
+def test_turns_that_blocks_take_count(batch, turns, expected):
+    """Those of two directions, of two sequences each at most."""
+    config = RNNConfig("tanh", 64, 432, dtype="float16")
+    found, asked_for = (
+        choose(CLUSTERS, config, 50, batch, 2, backward=False, asked=asked)
+        for asked in (AUTO, PERSISTENT)
+    )
+    assert found.algorithm == expected
+    cycles = asked_for.residency.cycles(asked_for.products)
+    assert (asked_for.residency.rows, asked_for.turns) == (2, turns)
+    assert asked_for.cycles == turns * cycles / 2
+
+
 def test_a_cluster_is_taken_where_asked_for_or_refused():
     assert algorithm(lstm(8), device=CLUSTERS, asked=CLUSTER) == CLUSTER
     assert algorithm(lstm(8), device=CLUSTERS, asked=CLUSTER, batch=100_000) == CLUSTER

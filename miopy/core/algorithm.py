@@ -125,6 +125,7 @@ class Choice:
     products, residency   of the persistent algorithm; None for the others
     grid, cluster         of the algorithms so called; None for the others
     runs                  directions or layers that one launch runs; 0 where steps run one by one
+    turns                 that blocks by themselves take, where not all run at a time
     chunk_steps           of a launch, at most; 0: all
     """
 
@@ -135,6 +136,7 @@ class Choice:
     grid: Grid | None = None
     cluster: Cluster | None = None
     runs: int = 0
+    turns: int = 1
     chunk_steps: int = 0
 
     @property
@@ -151,7 +153,7 @@ class Choice:
     def cycles(self) -> float:
         """An estimate of a step of a run; those of a launch share its time."""
         if self.residency is not None and self.products is not None:
-            return self.residency.cycles(self.products) / self.runs
+            return self.turns * self.residency.cycles(self.products) / self.runs
         shared = self.cluster or self.grid
         return shared.cycles if shared else inf
 
@@ -370,5 +372,7 @@ def _persistent(
             f"a block of {held.rows} sequences takes {held.shared_nbytes} bytes of shared memory"
         )
         if held.shared_nbytes <= device.shared_nbytes:
-            return Choice(PERSISTENT, needed, products, held, runs=directions)
+            blocks = directions * -(-batch // held.rows)
+            turns = -(-blocks // device.multiprocessors)
+            return Choice(PERSISTENT, needed, products, held, runs=directions, turns=turns)
     return Choice(STEPWISE, f"{needed} and may have {device.shared_nbytes}")
