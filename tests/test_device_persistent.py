@@ -21,6 +21,7 @@ from miopy.core.algorithm import (
     STEPWISE,
     VARIABLE,
     DeviceProperties,
+    choose,
 )
 from miopy.core.backend import BackwardRun, ForwardRun
 from miopy.core.config import CONCAT, RIGHT_TO_LEFT, RNNConfig
@@ -124,10 +125,33 @@ def test_each_reads_the_reserve_of_the_other(monkeypatch, first):
 def test_the_largest_matrices_fit(monkeypatch, cell, dtype, hidden_size):
     """Tiles in shared memory, and columns whose tiles two warps have."""
     config = RNNConfig(cell, 3, hidden_size, dtype=dtype, bias="none")
-    ours, others = (core_run(config, (2, 1, 1, 1), batch=2) for _ in range(2))
+    assert_as_single_steps(monkeypatch, config, PROPERTIES)
+
+
+@pytest.mark.parametrize(
+    ("cell", "dtype", "hidden_size"), [("tanh", "float32", 144), ("lstm", "bfloat16", 72)]
+)
+def test_blocks_of_two_sequences_multiply_number_by_number(monkeypatch, cell, dtype, hidden_size):
+    """Warps have tiles in registers, and of the same units others in shared memory."""
+    config = RNNConfig(cell, 3, hidden_size, dtype=dtype, bias="none")
+    properties = dataclasses.replace(WITHOUT_INSTRUCTION, multiprocessors=1)
+    choice = choose(properties, config, 4, 2, backward=False)
+    assert choice.products is not None and choice.products.most_rows == 2
+    assert choice.residency is not None
+    assert choice.residency.tiles_per_warp > choice.products.resident
+    assert_as_single_steps(monkeypatch, config, properties)
+
+
+def assert_as_single_steps(
+    monkeypatch: pytest.MonkeyPatch, config: RNNConfig, properties: DeviceProperties
+) -> None:
+    """Two sequences give what single steps give."""
+    ours, others = (
+        core_run(config, (2, 1, 1, 1), batch=2, properties=properties) for _ in range(2)
+    )
     for run in (ours, others):  # keep the recurrence from being chaotic
-        weights = values(run.arrays["w"], dtype) / 8
-        if dtype == "bfloat16":
+        weights = values(run.arrays["w"], config.dtype) / 8
+        if config.dtype == "bfloat16":
             run.arrays["w"][:] = weights.astype(np.float32).view(np.uint32) >> 16
         else:
             run.arrays["w"][:] = weights

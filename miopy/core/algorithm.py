@@ -85,9 +85,12 @@ class Products:
     hidden_tiles: int
 
 
-# Sequences in a block to the tiles that each warp keeps in registers, at most.
-BY_INSTRUCTION = {2: 36, 4: 34, 8: 24}
-BY_INSTRUCTION_OF_GRU = BY_INSTRUCTION | {2: 41}
+# Sequences in a block to the tiles that each warp keeps in registers, at most; first by gates.
+BY_INSTRUCTION = {
+    1: {2: 36, 4: 34, 8: 24},
+    3: {2: 41, 4: 34, 8: 24},
+    4: {2: 36, 4: 33, 8: 24},
+}
 # Compilers may keep both elements of a 16-bit pair unpacked.
 BY_NUMBER = {
     "float32": {1: 36, 2: 32, 4: 18},
@@ -176,9 +179,7 @@ def products_of(device: DeviceProperties, config: RNNConfig, rows: int) -> Produ
     """Of a block by itself with so many rows or more, if it can have them; it multiplies float32
     number by number."""
     by_instruction = config.dtype in device.matrix_instruction and config.dtype != "float32"
-    resident = BY_NUMBER[config.dtype]
-    if by_instruction:
-        resident = BY_INSTRUCTION_OF_GRU if config.num_gates == 3 else BY_INSTRUCTION
+    resident = BY_INSTRUCTION[config.num_gates] if by_instruction else BY_NUMBER[config.dtype]
     most_rows = min((most for most in resident if most >= rows), default=max(resident))
     hidden_tiles = -(-config.hidden_size // TILE_UNITS)
     each = _tiles_of_units(config, hidden_tiles) * -(-hidden_tiles // WARPS)

@@ -34,8 +34,10 @@
 /* Of a lane: a row and one or two units of each tile of units, or two of each. */
 #define ELEMENTS (ROWS > 2 ? ROWS / 2 : 1)
 
-/* Independent sums of a plane, lest the instructions wait for each other. */
-#define CHAINS_OF(planes) ((planes) > 1 || (!MATRIX_INSTRUCTION && ROWS > 1) ? 1 : 4)
+/* Independent sums of a plane, lest the instructions wait for each other; three where several tiles
+ * of units leave no registers for more. */
+#define CHAINS_OF(planes) \
+    ((planes) > 1 || (!MATRIX_INSTRUCTION && ROWS > 1) ? 1 : UNIT_TILES > 1 && GATES < 4 ? 3 : 4)
 #define MOST_SUMS 4
 
 /* What a lane has of a tile; in memory, those of all lanes are one behind the other. */
@@ -315,9 +317,11 @@ INLINE void multiply(real (*to)[ELEMENTS], const words *resident, const words *s
 {
     const int chains = CHAINS_OF(planes), few = unrolled_depth(unit_tile, planes, depth_tiles);
     accumulator sums[MOST_SUMS] = {};
+    /* As often for every tile of units: compilers unroll this before the loop over those. */
 #pragma unroll
-    for (int at = 0; at < few; at += INPUT_TILES)
-        multiply_depth(sums, resident, shared, inputs, unit_tile, planes, depth_tiles, at);
+    for (int at = 0; at < depth_tiles; at += INPUT_TILES)
+        if (at < few)
+            multiply_depth(sums, resident, shared, inputs, unit_tile, planes, depth_tiles, at);
 #pragma unroll 1
     for (int at = few; at < depth_tiles; at += INPUT_TILES)
         multiply_depth(sums, 0, shared, inputs, unit_tile, planes, depth_tiles, at);
