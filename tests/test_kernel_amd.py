@@ -13,10 +13,12 @@ import pytest
 from miopy.backends import cuda_source
 from miopy.backends.cuda_source import Source
 from miopy.core.algorithm import (
+    BY_NUMBER,
     PERSISTENT_CELLS,
     PERSISTENT_DTYPES,
     DeviceProperties,
     products_of,
+    residency,
 )
 from miopy.core.config import RNNConfig
 
@@ -28,13 +30,26 @@ OPTIONS = (
     *("-Wall", "-Werror", "-include", str(LANGUAGE)),
 )
 SOURCES = kernel_report.sources()
-NO_INSTRUCTION = DeviceProperties(1, 0)
+NO_INSTRUCTION = DeviceProperties(1, 64 << 10)
+
+
+def largest(cell: str, dtype: str, rows: int) -> Source:
+    """The persistent kernels of the largest layer that a block of so many sequences can hold."""
+    configs = [RNNConfig(cell, 1, units, dtype=dtype) for units in range(16, 512, 16)]
+    every = [(config, products_of(NO_INSTRUCTION, config, rows)) for config in configs]
+    fitting = [
+        products
+        for config, products in every
+        if residency(config, products, rows, False).shared_nbytes <= NO_INSTRUCTION.shared_nbytes
+    ]
+    return cuda_source.persistent(cell, dtype, fitting[-1])
+
+
 PERSISTENT = [
-    cuda_source.persistent(cell, dtype, products_of(NO_INSTRUCTION, config, rows))
+    largest(cell, dtype, rows)
     for cell in PERSISTENT_CELLS
     for dtype in PERSISTENT_DTYPES
-    for config in [RNNConfig(cell, 1, 160, dtype=dtype)]
-    for rows in (1, 4)
+    for rows in BY_NUMBER[dtype]
 ]
 # Every one for one target, and another for the next: the four types of a cell come one after
 # another, so that every cell and every type meets all targets. Sources of a type alone are for all.

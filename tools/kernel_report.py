@@ -37,6 +37,7 @@ from miopy.core import cluster, grid
 from miopy.core.algorithm import (
     PERSISTENT_CELLS,
     PERSISTENT_DTYPES,
+    TILE_UNITS,
     DeviceProperties,
     products_of,
     residency,
@@ -53,11 +54,15 @@ SHARED_NBYTES = {  # that a block may have
     **dict.fromkeys(TARGETS, 99 << 10),
     **{"sm_75": 64 << 10, "sm_80": 163 << 10, "sm_90": 227 << 10, "sm_100": 227 << 10},
 }
-# Of layers that blocks run by themselves: one tile for each warp, and about the largest.
-SIZES = {
-    **{"lstm": (64, 128, 144, 208), "gru": (64, 128, 160, 256)},
-    **dict.fromkeys(("tanh", "relu"), (64, 128, 256, 432)),
+# Of 16 units, of layers that blocks run by themselves. Of LSTM and GRU for half of the warps, for
+# each of them, and every number behind that; fewer leave more registers. Of tanh and ReLU, whose
+# kernels differ in a line, between them the fewest and the most for each number that a warp may
+# have: all would take half an hour more.
+TILES = {
+    **dict.fromkeys(("lstm", "gru"), (4, *range(8, 28))),
+    **{"tanh": (8, 9, 17, 25), "relu": (4, 16, 24, 27)},
 }
+ROWS = 1, 2, 3, 8  # of a block: every kernel's
 LARGE = ("sm_90", "sm_100")  # with grid.LARGE_NBYTES of shared memory for a block
 
 # Kernel to target to usage, for each source.
@@ -91,14 +96,15 @@ def every() -> dict[Source, list[str]]:
 def persistent() -> dict[Source, list[str]]:
     """The same of persistent kernels."""
     found: dict[Source, list[str]] = {}
-    for cell, dtype, rows in itertools.product(PERSISTENT_CELLS, PERSISTENT_DTYPES, (1, 3, 8)):
-        for size, target in itertools.product(SIZES[cell], TARGETS):
-            config = RNNConfig(cell, 1, size, dtype=dtype)
+    for cell, dtype, rows in itertools.product(PERSISTENT_CELLS, PERSISTENT_DTYPES, ROWS):
+        for tiles, target in itertools.product(TILES[cell], TARGETS):
+            config = RNNConfig(cell, 1, tiles * TILE_UNITS, dtype=dtype)
             device = DeviceProperties(1, SHARED_NBYTES[target], instruction_of(target))
             products = products_of(device, config, rows)
-            held = residency(config, products, 1, False)
+            held = [residency(config, products, 1, backward) for backward in (False, True)]
             targets = found.setdefault(cuda_source.persistent(cell, dtype, products), [])
-            if held.shared_nbytes <= device.shared_nbytes and target not in targets:
+            fits = min(each.shared_nbytes for each in held) <= device.shared_nbytes
+            if fits and target not in targets:
                 targets.append(target)
     for cell, dtype, backward in itertools.product(PERSISTENT_CELLS, grid.DTYPES, (False, True)):
         targets = [target for target in TARGETS if dtype in instruction_of(target)]
@@ -256,11 +262,12 @@ def as_markdown(report: Report) -> str:
     table = [header, alignment, *rows(report)]
     return (
         "# Registers per thread\n\n"
-        "Written by `python tools/kernel_report.py --write`; no kernel uses stack or spills.\n"
+        "Written by `python tools/kernel_report.py --write`; none of these uses stack or spills.\n"
         f"Compiled by {nvrtc.DISTRIBUTION} {nvrtc.version()} with `{' '.join(nvrtc.OPTIONS)}`.\n"
         "Blocks have 256 threads; shared memory in bytes per block, less what persistent kernels\n"
-        'get when they are launched. "-": not for that target.\n\n'
-        + "".join(f"| {' | '.join(line)} |\n" for line in table)
+        'get when they are launched. "-": not for that target. Layers that blocks run by\n'
+        "themselves have kernels for every 16 units; here are those of LSTM and GRU for 64 units,\n"
+        "128 and more, and some of tanh and ReLU.\n\n" + "".join(f"| {' | '.join(line)} |\n" for line in table)
     )
 
 
