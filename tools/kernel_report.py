@@ -267,7 +267,8 @@ def as_markdown(report: Report) -> str:
         "Blocks have 256 threads; shared memory in bytes per block, less what persistent kernels\n"
         'get when they are launched. "-": not for that target. Layers that blocks run by\n'
         "themselves have kernels for every 16 units; here are those of LSTM and GRU for 64 units,\n"
-        "128 and more, and some of tanh and ReLU.\n\n" + "".join(f"| {' | '.join(line)} |\n" for line in table)
+        "128 and more, and some of tanh and ReLU.\n\n"
+        + "".join(f"| {' | '.join(line)} |\n" for line in table)
     )
 
 

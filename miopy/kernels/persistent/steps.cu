@@ -328,8 +328,7 @@ BLOCK_KERNEL FN(persistent_backward)(LAUNCHED(backward_launch) launch)
     step_range ahead_of = range_on_walk(&walk, 2);
     if (LOADS_AHEAD)
         load_units(&ahead, s, first, now, before, 0);
-    __syncthreads();
-    /* One step more than there are: it only adds the last products. */
+    __syncthreads(); /* then one step more than there are, which only adds the last products */
     for (int step = 0; step <= walk.count; step++) {
         const step_range of_further = range_two_steps_on(&ahead_of, &walk, step);
         const step_rows further = rows_of(of_further, first, &capacity);
