@@ -30,7 +30,8 @@ PATHS = {
     "once, x as it is": Case(lengths=(1,) * 41, input_size=75, hidden_size=75, skip_input=True),
     "once, in strips": Case(lengths=(1,) * 70, input_size=1500, hidden_size=300),
     "once, of a few": Case(lengths=(1,) * 9 + (0,) * 2, input_size=130, hidden_size=70),
-    "few steps": Case(lengths=(4,) * 9 + (3,) * 8, input_size=75, hidden_size=250),
+    "few steps": Case(lengths=(4,) * 9 + (3,) * 5 + (1, 1), input_size=75, hidden_size=250),
+    "few steps, packed": Case(lengths=(4,) * 9 + (3,) * 8, input_size=75, hidden_size=250),
     "broadcast": Case(lengths=(4,) * 9 + (3,) * 3 + (1,), input_size=75, hidden_size=250),
     "broadcast, two vectors": Case(lengths=(2,) * 19 + (1,) * 8, input_size=600, hidden_size=37),
     "broadcast, large": Case(lengths=(3,) * 31 + (1,), input_size=270, hidden_size=550),
@@ -163,7 +164,9 @@ def test_workers_take_tiles_of_slower_ones(mode, hidden_size, lengths, monkeypat
 
 
 @pytest.mark.parametrize("mode", ["tanh", "lstm", "gru"])
-@pytest.mark.parametrize("path", ["ahead, in strips", "few steps", "many sequences"])
+@pytest.mark.parametrize(
+    "path", ["ahead, in strips", "few steps", "few steps, packed", "many sequences"]
+)
 def test_odd_inputs_and_weights_reach_their_units_alone(path, mode):
     """Infinities, NaN and large numbers, which a matrix unit leaves to vectors."""
     case = dataclasses.replace(PATHS[path], mode=mode)
