@@ -65,8 +65,10 @@ def without_gc() -> Iterator[None]:
 def test_products_on_each_stream_have_a_workspace_taken_for_it(device, emulated):
     run = CoreRun(emulated, CONFIG, STEPS)
     run.results()
+    held = device.blocks[0]()
     emulated.set_stream(OUTSIDE)
     run.results()
+    assert held is not None  # the other one is elsewhere, or the call would come again
     (on_default,), (outside,) = device.workspaces[0], device.workspaces[OUTSIDE]
     assert {(on_default, 0), (outside, OUTSIDE)} <= device.places
 
