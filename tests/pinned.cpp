@@ -1,7 +1,9 @@
 /* pinned.cpp: NumPy's data in page-locked memory, which the CPU and a GPU reach at one address.
  *
  * Blocks are powers of two, cut from slabs and kept for the next one; a larger block is a slab of
- * its own. Slabs come from the driver, or, where no device was named, from the C library. */
+ * its own, and kept, too, as long as there are not too many: to lock and unlock pages takes far
+ * longer than what the reference does with them. Slabs come from the driver, or, where no device
+ * was named, from the C library. */
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -38,13 +40,15 @@ int plain_release(void *address)
 
 /* The size that a block was cut to stands in front of it. */
 constexpr std::size_t HEADER = 64, SLAB = 32 << 20, LARGEST_CUT = 1 << 20;
+constexpr std::size_t MOST_KEPT = 1 << 30; /* bytes of slabs that are blocks */
 constexpr unsigned int PORTABLE_AND_MAPPED = 1 | 2;
 
 struct Pool {
     std::mutex lock;
     Driver driver = {no_context, plain_allocate, plain_release, nullptr};
     std::map<char *, std::size_t> slabs;
-    std::map<std::size_t, std::vector<char *>> unused;
+    std::map<std::size_t, std::vector<char *>> unused; /* by size */
+    std::size_t kept_nbytes = 0;                       /* of those that are slabs */
     char *rest = nullptr;
     std::size_t rest_nbytes = 0;
 };
@@ -59,6 +63,22 @@ char *take_slab(std::size_t nbytes)
         return nullptr;
     pool.slabs[static_cast<char *>(slab)] = nbytes;
     return static_cast<char *>(slab);
+}
+
+void give_back_slab(char *slab)
+{
+    pool.slabs.erase(slab);
+    pool.driver.release(slab);
+}
+
+void give_back_kept()
+{
+    for (auto sizes = pool.unused.upper_bound(LARGEST_CUT); sizes != pool.unused.end(); ++sizes) {
+        for (char *slab : sizes->second)
+            give_back_slab(slab);
+        sizes->second.clear();
+    }
+    pool.kept_nbytes = 0;
 }
 
 char *cut(std::size_t size)
@@ -94,9 +114,10 @@ void *allocate(void *, std::size_t nbytes)
     std::lock_guard<std::mutex> guard(pool.lock);
     std::vector<char *> &kept = pool.unused[size];
     char *block;
-    if (!is_slab && !kept.empty()) {
+    if (!kept.empty()) {
         block = kept.back();
         kept.pop_back();
+        pool.kept_nbytes -= is_slab ? size : 0;
     } else {
         block = is_slab ? take_slab(size) : cut(size);
     }
@@ -121,12 +142,14 @@ void release(void *, void *address, std::size_t)
     char *block = static_cast<char *>(address) - HEADER;
     std::lock_guard<std::mutex> guard(pool.lock);
     const std::size_t size = size_of(address);
-    if (size <= LARGEST_CUT) {
-        pool.unused[size].push_back(block);
-    } else {
-        pool.slabs.erase(block);
-        pool.driver.release(block);
+    if (size > LARGEST_CUT) {
+        if (pool.kept_nbytes + size > MOST_KEPT)
+            give_back_kept();
+        if (size > MOST_KEPT)
+            return give_back_slab(block);
+        pool.kept_nbytes += size;
     }
+    pool.unused[size].push_back(block);
 }
 
 void *resize(void *context, void *address, std::size_t nbytes)

@@ -171,7 +171,7 @@ def plant(monkeypatch: pytest.MonkeyPatch, old: str, new: str) -> None:
 def test_a_block_that_never_pushes_is_an_error_and_no_hang(monkeypatch):
     published = "(__ballot_sync(~0u, is_published"
     plant(monkeypatch, published, f"{published} && blockIdx.x != 1")
-    monkeypatch.setattr(stepped, "POLL_LIMIT", 500)
+    monkeypatch.setattr(stepped, "CLUSTER_POLL_LIMIT", 500)
     run = core_run(LSTM, (3, 3, 2, 1))
     run.forward()  # asynchronous on a device: it is the next call that learns of it
     assert np.isnan(run.arrays["y"]).any()

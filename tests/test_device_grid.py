@@ -260,7 +260,7 @@ def plant(monkeypatch: pytest.MonkeyPatch, old: str, new: str) -> None:
 
 def test_a_block_that_never_publishes_is_an_error_and_no_hang(monkeypatch):
     plant(monkeypatch, "if (is_published", "if (blockIdx.x != 1 && is_published")
-    monkeypatch.setattr(stepped, "POLL_LIMIT", 500)
+    monkeypatch.setattr(stepped, "GRID_POLL_LIMIT", 500)
     run = core_run(RNNConfig("lstm", 3, 18, dtype="float16"), (3, 3, 2, 1))
     run.forward()  # asynchronous on a device: it is the next call that learns of it
     assert np.isnan(run.arrays["y"]).any()

@@ -49,14 +49,30 @@ assert all((block == block[0]).all() for block in blocks)
     assert python(code) == ""
 
 
-def test_memory_is_used_again():
-    code = """
+@pytest.mark.parametrize("size", [1000, 1_000_000])
+def test_memory_is_used_again(size):
+    code = f"""
 addresses = set()
 for n in range(1000):
-    addresses.add(np.empty(1000).ctypes.data)
+    addresses.add(np.empty({size}).ctypes.data)
 print(len(addresses) < 5)
 """
     assert python(code).strip() == "True"
+
+
+def test_not_too_much_is_kept():
+    """A gibibyte: of what was used after it, nothing is given back."""
+    code = """
+large = [np.empty(1 << 28, np.uint8) for _ in range(5)]
+addresses = [array.ctypes.data for array in large]
+def owned(): return sum(pinned.owns(address, 1 << 28) for address in addresses)
+print(owned())
+while large: del large[0]
+print(0 < owned() < 4)
+np.empty(1 << 31, np.uint8)
+print(owned())
+"""
+    assert python(code).split() == ["5", "True", "0"]
 
 
 def test_memory_that_cannot_be_had_is_an_error_of_the_device():

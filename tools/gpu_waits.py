@@ -38,7 +38,8 @@ def waits(device: str, seconds: float) -> Iterator[dict[str, Any]]:
     shape = SHAPE
     if where.is_emulated:
         sharing()
-        stepped.POLL_LIMIT, shape = EMULATED_POLLS, TINY
+        stepped.GRID_POLL_LIMIT = stepped.CLUSTER_POLL_LIMIT = EMULATED_POLLS
+        shape = TINY
     yield {"total": len(PLANTED)}
     for algorithm in PLANTED:
         name = f"a block of a {algorithm} that never hands anything on"
