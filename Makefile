@@ -46,7 +46,7 @@ format: $(VENV)/with-test
 	$(VENV)/bin/clang-format -i $(C_FILES)
 
 test-peers: $(VENV)/with-peers
-	$(RUN) -m pytest -m peers $(ARGS)
+	$(RUN) -m pytest -m peers -n auto --dist loadfile $(ARGS)
 
 bench: $(VENV)/with-peers
 	$(RUN) tools/bench.py $(ARGS)

@@ -9,6 +9,7 @@ import numpy as np
 from hostcuda.calls import SUCCESS, Array, launch
 from hostcuda.device import EmulatedDevice
 
+from miopy.backends import cuda_source
 from miopy.backends.cuda_source import Source
 
 FLOATING = ("float32", "float16", "bfloat16", "float64")
@@ -101,3 +102,13 @@ def call(device: EmulatedDevice, source: Source, kernel: str, *arguments: Any) -
     ]
     function = device.load(source)[kernel]
     assert launch(device, function, values, grid=GRID, block=BLOCK) == SUCCESS
+
+
+def run(device: EmulatedDevice, dtype: str, kernel: str, *arguments: Any) -> None:
+    """Call one of the kernels that there are for a type alone."""
+    call(device, cuda_source.storage(dtype), f"{kernel}_{SUFFIX[dtype]}", *arguments)
+
+
+def random(*lengths: int) -> np.ndarray:
+    """Numbers that depend on the lengths alone."""
+    return np.random.default_rng(lengths).standard_normal(lengths)

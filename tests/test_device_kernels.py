@@ -23,7 +23,9 @@ from device_arrays import (
     decoded,
     dense,
     encoded,
+    random,
     real_dtype,
+    run,
     scalar,
     storage_dtype,
 )
@@ -35,7 +37,6 @@ from miopy.backends import cuda_source
 from miopy.backends.cuda_elementwise import Planes, WalkShape, WalkStrides
 from miopy.core.cells import CELLS
 
-ORDER = np.array([3, 0, 6, 1, 5, 2, 4])
 STEP_KERNELS = ("pointwise_forward", "pointwise_backward")
 
 
@@ -43,14 +44,6 @@ STEP_KERNELS = ("pointwise_forward", "pointwise_backward")
 def device() -> Iterator[EmulatedDevice]:
     yield EmulatedDevice()
     configure()
-
-
-def run(device: EmulatedDevice, dtype: str, kernel: str, *arguments: Any) -> None:
-    call(device, cuda_source.storage(dtype), f"{kernel}_{SUFFIX[dtype]}", *arguments)
-
-
-def random(*lengths: int) -> np.ndarray:
-    return np.random.default_rng(lengths).standard_normal(lengths)
 
 
 def test_every_kernel_is_tested_by_name():
@@ -68,56 +61,6 @@ def test_every_kernel_is_tested_by_name():
     names.remove("convert_tensor")  # test_convert.py calls it through the backends
     assert {name for name in names if f'"{name}"' not in texts} == set()
     assert set(STEP_KERNELS) < names
-
-
-# --- states ---------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("dtype", FLOATING)
-@pytest.mark.parametrize("ordered", [False, True])
-@pytest.mark.parametrize("initial", [False, True])
-def test_load_states(device, dtype, ordered, initial):
-    batch, hidden = 7, 37
-    given = dense(device, batch, hidden, dtype=dtype).set(random(batch, hidden))
-    state = dense(device, batch, hidden, dtype=real_dtype(dtype))
-    sorted_ = dense(device, batch, hidden, dtype=dtype) if ordered else None
-    order = Array(device, ORDER, np.int64) if ordered else None
-    source = given if initial else None
-    run(device, dtype, "load_states", state, sorted_, source, order, batch, hidden)
-    expected = given.numbers[ORDER if ordered else range(batch)] if initial else 0 * given.numbers
-    assert np.array_equal(state.numbers, expected)
-    if sorted_:
-        assert np.array_equal(sorted_.numbers, expected)
-
-
-@pytest.mark.parametrize("dtype", FLOATING)
-@pytest.mark.parametrize(("ordered", "active"), [(False, 7), (True, 4), (True, 0)])
-def test_store_states(device, dtype, ordered, active):
-    batch, hidden = 7, 37
-    state = dense(device, batch, hidden, dtype=real_dtype(dtype))
-    state.values[:active] = random(batch, hidden)[:active]
-    final = dense(device, batch, hidden, dtype=dtype)
-    order = Array(device, ORDER, np.int64) if ordered else None
-    run(device, dtype, "store_states", final, state, order, active, batch, hidden)
-    expected = np.zeros((batch, hidden))
-    rows = ORDER if ordered else np.arange(batch)
-    expected[rows[:active]] = decoded(encoded(state.values[:active], dtype))
-    assert np.array_equal(final.numbers, expected)
-
-
-@pytest.mark.parametrize("dtype", FLOATING)
-@pytest.mark.parametrize("ordered", [False, True])
-def test_mask_states_and_mask_products(device, dtype, ordered):
-    batch, rows, size = 7, 5, 37
-    mask = dense(device, batch, size, dtype=dtype).set(random(batch, size))
-    state = dense(device, rows, size, dtype=real_dtype(dtype)).set(random(rows, size))
-    masked = dense(device, rows, size, dtype=dtype)
-    order = Array(device, ORDER, np.int64) if ordered else None
-    expected = state.numbers * mask.numbers[ORDER if ordered else range(batch)][:rows]
-    run(device, dtype, "mask_states", masked, state, mask, order, rows, size)
-    assert_close("masked", masked.numbers, expected, dtype, 1)
-    run(device, dtype, "mask_products", state, mask, order, rows, size)
-    assert_close("products", state.numbers, expected, real_dtype(dtype), 1)
 
 
 # --- sums -----------------------------------------------------------------------------------------

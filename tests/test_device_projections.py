@@ -6,24 +6,14 @@ import ctypes
 
 import numpy as np
 import pytest
-from device_arrays import FLOATING, SUFFIX, call, decoded, dense, encoded, real_dtype
+from device_arrays import FLOATING, decoded, dense, encoded, random, real_dtype, run
 from hostcuda.device import EmulatedDevice
 from tolerance import assert_close
-
-from miopy.backends import cuda_source
 
 
 @pytest.fixture
 def device() -> EmulatedDevice:
     return EmulatedDevice()
-
-
-def run(device: EmulatedDevice, dtype: str, kernel: str, *arguments: object) -> None:
-    call(device, cuda_source.storage(dtype), f"{kernel}_{SUFFIX[dtype]}", *arguments)
-
-
-def random(*lengths: int) -> np.ndarray:
-    return np.random.default_rng(lengths).standard_normal(lengths)
 
 
 @pytest.mark.parametrize("dtype", FLOATING)

@@ -100,7 +100,11 @@ GRID_FAULTS = {
 
 @pytest.mark.parametrize("sanitizer", ["address", "thread"])
 @pytest.mark.parametrize(
-    "file", ["test_device_kernels.py", "test_device_steps.py", "test_cuda_backend.py"]
+    "file",
+    [
+        f"test_{name}.py"
+        for name in ("device_kernels", "device_states", "device_steps", "cuda_backend")
+    ],
 )
 def test_nothing_is_reported_in(file, sanitizer):
     assert_nothing_is_reported(sanitizer, TESTS / file)

@@ -52,7 +52,9 @@ def test_compilers_have_the_unit_or_build_without_it(compiler):
     "module", ["test_matrix", "test_matrix_unit", "test_host_paths", "test_host_pairs"]
 )
 def test_module_passes(module):
-    options = "-q", "-p", "no:xdist", "-p", "no:cacheprovider", "-k", "not float64"
+    """Deep panels of one cell: on emulated tiles those of the others take over a minute."""
+    chosen = "not float64 and not (deep_panels and (lstm or gru))"
+    options = "-q", "-p", "no:xdist", "-p", "no:cacheprovider", "-k", chosen
     printed = python("-m", "emulated_tiles", *options, f"tests/{module}.py", MIOPY_BACKEND="host")
     assert " passed" in printed and "skipped" not in printed
 

@@ -24,7 +24,7 @@ SAMPLED = [
 SAMPLED += [
     (source, targets[number % len(targets)])
     for number, (source, targets) in enumerate(PERSISTENT.items())
-    if number % 5 == 0
+    if number % 8 == 0
 ]
 
 

@@ -188,11 +188,11 @@ def plot(record: Record, path: Path) -> None:
         panel.xaxis.set_major_formatter("{x:g}")
         panel.set_yticks(range(len(shapes)), shapes)
         panel.grid(axis="y", alpha=0.3)
-        panel.margins(y=0.01)
+        panel.set_ylim(len(shapes) - 0.5, -0.5)  # the first one on top
         panel.set_title(mode)
         panel.set_xlabel("speed-up over the fastest peer (1: equal)")
-    panels[0].invert_yaxis()
-    panels[0].legend()
+    if rows:
+        figure.legend(*panels[0].get_legend_handles_labels(), loc="outside right upper")
     figure.suptitle(title(record))
     figure.savefig(path, dpi=110)
     pyplot.close(figure)

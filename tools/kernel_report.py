@@ -20,12 +20,13 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import nvrtc
 from rich.console import Console
+from rich.progress import track
 from rich.table import Table
 
 from miopy import layouts
@@ -158,9 +159,10 @@ def compile_all() -> Report:
         for target in targets
         if source.name not in report
     ]
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        usages = pool.map(lambda job: compiled(*job), jobs)
-        for (source, target), usage in zip(jobs, usages, strict=True):
+    with ProcessPoolExecutor(os.cpu_count()) as pool:  # the compiler keeps threads apart
+        usages = zip(jobs, pool.map(compiled, *zip(*jobs, strict=True)), strict=True)
+        console = Console(stderr=True)
+        for (source, target), usage in track(usages, "compiling", len(jobs), console=console):
             kernels = report.setdefault(source.name, {kernel: {} for kernel in source.kernels})
             for kernel in source.kernels:
                 kernels[kernel][target] = usage[kernel]

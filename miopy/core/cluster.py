@@ -19,11 +19,11 @@ SIZES = (2, 4, 8, 16)  # blocks of a cluster
 SLOTS, MOST_ROW_TILES, PUSHED_UNITS = 2, 16, 8
 BARRIER_NBYTES = 8
 
-# Cycles of one step, fitted to what one H200 took, as in grid.py; see `Cluster.cycles`.
-EXCHANGE_CYCLES = 400
+# Cycles of one step, fitted to what an H200 and an H100 took, as in grid.py; see `Cluster.cycles`.
+EXCHANGE_CYCLES = 300, 8  # and for each plane that is pushed to each block
 ROW_TILE_CYCLES = 2300, 2800
 DEPTH_CYCLES, COLUMN_CYCLES = 100, 50
-LATE_CYCLES = 1500  # of loading what a cell is given only when its products are there
+LATE_CYCLES = 3000  # of loading what a cell is given only when its products are there
 
 # As many tiles in registers as leave room for the cell, on every target.
 FORWARD = {  # by gates
@@ -74,7 +74,8 @@ class Cluster:
         of_tile += slices.depth_per_warp * (DEPTH_CYCLES + columns)
         of_tile += LATE_CYCLES if slices.products.is_large else 0
         turns = -(-slices.copies * runs // self.at_a_time)
-        return turns * (EXCHANGE_CYCLES + slices.row_tiles * of_tile) / runs
+        exchange = EXCHANGE_CYCLES[0] + EXCHANGE_CYCLES[1] * slices.planes * slices.parts
+        return turns * (exchange + slices.row_tiles * of_tile) / runs
 
 
 def at_a_time(multiprocessors: int, size: int) -> int:

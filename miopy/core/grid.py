@@ -20,9 +20,9 @@ LARGE_NBYTES = 227 << 10
 SLOTS = 24  # of kernels/persistent/exchange.h
 FOLDS = (1, 2, 4, 8)
 
-# Cycles of one step, fitted to what one H200 took; see `Grid.cycles`.
+# Cycles of one step, fitted to what an H200 and an H100 took; see `Grid.cycles`.
 EXCHANGE_CYCLES = 1300
-SHARE_CYCLES = 2900  # of exchanging sums
+SHARE_CYCLES = 500, 300  # of exchanging sums, of a tile and of each row of it
 # Of a tile of rows, forward and backward: besides its products; and of each of a warp's tiles of
 # depth: besides its columns, and for each tile of these.
 ROW_TILE_CYCLES = 2000, 2600
@@ -195,7 +195,8 @@ class Grid:
         columns = COLUMN_CYCLES[backward] * self.products.warp_tiles * slower
         of_tile = ROW_TILE_CYCLES[backward]
         of_tile += self.depth_per_warp * (DEPTH_CYCLES[backward] + columns)
-        of_tile += SHARE_CYCLES if self.products.shares > 1 else 0
+        if self.products.shares > 1:
+            of_tile += SHARE_CYCLES[0] + SHARE_CYCLES[1] * min(self.rows, self.products.tile_rows)
         return (EXCHANGE_CYCLES + self.row_tiles * of_tile) / self.runs
 
 

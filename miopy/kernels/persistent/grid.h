@@ -18,7 +18,7 @@
 KERNEL FN(gather_slices)(matrix_slices m)
 {
     EACH(i, (int64_t)m.parts * WARPS * m.depth_per_warp * WARP_TILES * 2 * LANES)
-        ((words *)m.fragments)[i] = gather_slice_words(&m, i);
+        ((words *)m.fragments)[i] = gather_slice_words(&m, (uint32_t)i);
 }
 
 /* Words of a copy in a slot: those of the inputs, and of all. */
@@ -37,8 +37,10 @@ INLINE int64_t copy_words(const block_exchange *g, const matrix_slices *m)
  * and sums of shares that there are not, which are zero. */
 KERNEL FN(clear_exchange)(matrix_slices m, block_exchange g)
 {
-    EACH(i, g.slots * g.copies * copy_words(&g, &m)) {
-        const int64_t at = i % copy_words(&g, &m), depth_tile = at / EXCHANGE_TILE % m.depth_tiles;
+    const int64_t of_copy = copy_words(&g, &m);
+    EACH(i, g.slots * g.copies * of_copy) {
+        const int64_t at = i - quotient(i, of_copy) * of_copy, tile = at / EXCHANGE_TILE;
+        const int64_t depth_tile = tile - quotient(tile, m.depth_tiles) * m.depth_tiles;
         const int64_t k = depth_tile * DEPTH + at * PACKED % DEPTH;
         const int is_owned =
             at < input_words(&g, &m) ? k < m.k_planes * m.k_width : at % SUM_WORDS < SHARES;

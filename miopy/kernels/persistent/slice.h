@@ -56,16 +56,33 @@ typedef struct {
     words half[2];
 } fragment;
 
-INLINE storage slice_element(const matrix_slices *m, int part, int k, int column)
+/* A unit of a plane: what k is, and what a column is. To gather the matrix is mostly to find these
+ * out, so it divides as seldom as it can, and 32 bits. */
+typedef struct {
+    uint32_t plane, unit;
+} plane_unit;
+
+INLINE plane_unit unit_of_k(const matrix_slices *m, uint32_t k)
 {
-    const int k_plane = k / m->k_width, k_unit = k % m->k_width;
-    const int units = SHARES * m->units, n_plane = column / units;
-    const int n_unit = part / SHARES * units + column % units;
-    if (k_plane >= m->k_planes || k_unit >= m->hidden_size || n_plane >= m->n_planes ||
-        n_unit >= m->hidden_size)
+    const plane_unit of = {k / (uint32_t)m->k_width, k % (uint32_t)m->k_width};
+    return of;
+}
+
+INLINE plane_unit unit_of_column(const matrix_slices *m, uint32_t part, uint32_t column)
+{
+    const uint32_t units = SHARES * (uint32_t)m->units;
+    const plane_unit of = {column / units, part / SHARES * units + column % units};
+    return of;
+}
+
+INLINE storage slice_element(const matrix_slices *m, plane_unit k, plane_unit n)
+{
+    const uint32_t hidden_size = (uint32_t)m->hidden_size;
+    if (k.plane >= (uint32_t)m->k_planes || k.unit >= hidden_size ||
+        n.plane >= (uint32_t)m->n_planes || n.unit >= hidden_size)
         return 0;
-    return ((const storage *)m->matrix)[(k_plane + n_plane) * m->plane_stride +
-                                        k_unit * m->k_stride + n_unit * m->n_stride];
+    return ((const storage *)m->matrix)[(k.plane + n.plane) * m->plane_stride +
+                                        k.unit * m->k_stride + n.unit * m->n_stride];
 }
 
 #if STORAGE == F32
@@ -88,13 +105,14 @@ INLINE uint32_t small_part(uint32_t factor)
 }
 #endif
 
-/* PACKED elements of a column, from k on. */
-INLINE uint32_t slice_word(const matrix_slices *m, int part, int k, int column)
+/* PACKED elements of a column, from k on, which a word begins with: so does each plane. */
+INLINE uint32_t slice_word(const matrix_slices *m, plane_unit k, plane_unit n)
 {
 #if STORAGE == F32
-    return factor_of(slice_element(m, part, k, column));
+    return factor_of(slice_element(m, k, n));
 #else
-    return slice_element(m, part, k, column) | slice_element(m, part, k + 1, column) << 16;
+    const plane_unit next = {k.plane, k.unit + 1};
+    return slice_element(m, k, n) | slice_element(m, next, n) << 16;
 #endif
 }
 
@@ -102,22 +120,26 @@ INLINE uint32_t slice_word(const matrix_slices *m, int part, int k, int column)
 INLINE int share_tiles(const matrix_slices *m) { return (m->depth_tiles + SHARES - 1) / SHARES; }
 
 /* Words `at` of all fragments: (parts, WARPS, depth_per_warp, WARP_TILES, half, lane). Word i is
- * of column lane / 4 + 8 * (i % 2). */
-INLINE words gather_slice_words(const matrix_slices *m, int64_t at)
+ * of column lane / 4 + 8 * (i % 2). All of them fit multiprocessors: 32 bits count them. */
+INLINE words gather_slice_words(const matrix_slices *m, uint32_t at)
 {
-    const int lane = (int)(at % LANES), half = (int)(at / LANES % 2);
-    const int64_t tile = at / LANES / 2, depth = tile / WARP_TILES;
-    const int j = (int)(depth % m->depth_per_warp);
-    const int warp = (int)(depth / m->depth_per_warp % WARPS);
-    const int part = (int)(depth / m->depth_per_warp / WARPS);
-    const int column_tile = warp % COLUMN_WARPS * WARP_TILES + (int)(tile % WARP_TILES);
-    const int depth_tile = part % SHARES * share_tiles(m) + j * DEPTH_WARPS + warp / COLUMN_WARPS;
-    const int first_k = depth_tile * DEPTH + (lane % 4 * 4 + half * 2) * PACKED;
+    const uint32_t per_warp = (uint32_t)m->depth_per_warp;
+    const uint32_t lane = at % LANES, half = at / LANES % 2, tile = at / LANES / 2;
+    const uint32_t depth = tile / WARP_TILES, of_warp = depth / per_warp, j = depth % per_warp;
+    const uint32_t warp = of_warp % WARPS, part = of_warp / WARPS;
+    const uint32_t column_tile = warp % COLUMN_WARPS * WARP_TILES + tile % WARP_TILES;
+    const uint32_t first_tile = part % SHARES * (uint32_t)share_tiles(m);
+    const uint32_t depth_tile = first_tile + j * DEPTH_WARPS + warp / COLUMN_WARPS;
+    const uint32_t first_k = depth_tile * DEPTH + (lane % 4 * 4 + half * 2) * PACKED;
+    const uint32_t first_column = column_tile * COLUMNS + lane / 4;
     words gathered;
 #pragma unroll
-    for (int i = 0; i < 4; i++) {
-        const int column = column_tile * COLUMNS + lane / 4 + i % 2 * 8;
-        gathered.word[i] = slice_word(m, part, first_k + i / 2 * PACKED, column);
+    for (uint32_t low = 0; low < 2; low++) {
+        const plane_unit k = unit_of_k(m, first_k + low * PACKED);
+#pragma unroll
+        for (uint32_t i = 0; i < 2; i++)
+            gathered.word[2 * low + i] =
+                slice_word(m, k, unit_of_column(m, part, first_column + 8 * i));
     }
     return gathered;
 }

@@ -188,8 +188,9 @@ int run_backward(const device_calls *calls, const stepped_backward *p, int runs)
 {
     for (int r = 0; r < runs; r++) {
         const stepped_layer *l = &p[r].layer;
-        TRY(load_states(calls, l, p[r].dh, NULL, p[r].dhy, l->state_size));
-        TRY(load_states(calls, l, p[r].dc, NULL, p[r].dcy, l->hidden_size));
+        const moved_state dh = {p[r].dh, p[r].dhy, l->state_size};
+        const moved_state dc = {p[r].dc, p[r].dcy, l->hidden_size};
+        TRY(load_states(calls, l, dh, dc, NULL));
         if (!l->together)
             TRY(all_steps(calls, &p[r]));
     }
@@ -197,9 +198,9 @@ int run_backward(const device_calls *calls, const stepped_backward *p, int runs)
         TRY(chunks_backward(calls, &p[r], LEAST(count, runs - r)));
     for (int r = 0; r < runs; r++) {
         const stepped_layer *l = &p[r].layer;
-        void *dhx = is_apart(l) ? p[r].products : p[r].dh;
-        TRY(store_states(calls, l, p[r].dhx, dhx, l->initial_size));
-        TRY(store_states(calls, l, p[r].dcx, p[r].dc, l->hidden_size));
+        const moved_state dh = {p[r].dhx, is_apart(l) ? p[r].products : p[r].dh, l->initial_size};
+        const moved_state dc = {p[r].dcx, p[r].dc, l->hidden_size};
+        TRY(store_states(calls, l, dh, dc));
     }
     return 0;
 }

@@ -210,8 +210,9 @@ int run_forward(const device_calls *calls, const stepped_forward *p, int runs)
     for (int r = 0; r < runs; r++) {
         const stepped_layer *l = &p[r].layer;
         void *sorted = l->order && p[r].hx ? p[r].sorted : NULL;
-        TRY(load_states(calls, l, p[r].h, sorted, p[r].hx, l->initial_size));
-        TRY(load_states(calls, l, p[r].c, NULL, p[r].cx, l->hidden_size));
+        const moved_state h = {p[r].h, p[r].hx, l->initial_size};
+        const moved_state c = {p[r].c, p[r].cx, l->hidden_size};
+        TRY(load_states(calls, l, h, c, sorted));
         if (!l->together)
             TRY(all_steps(calls, &p[r]));
     }
@@ -219,8 +220,9 @@ int run_forward(const device_calls *calls, const stepped_forward *p, int runs)
         TRY(chunks_forward(calls, &p[r], LEAST(count, runs - r)));
     for (int r = 0; r < runs; r++) {
         const stepped_layer *l = &p[r].layer;
-        TRY(store_states(calls, l, p[r].hy, p[r].h, l->state_size));
-        TRY(store_states(calls, l, p[r].cy, p[r].c, l->hidden_size));
+        const moved_state h = {p[r].hy, p[r].h, l->state_size};
+        const moved_state c = {p[r].cy, p[r].c, l->hidden_size};
+        TRY(store_states(calls, l, h, c));
     }
     return 0;
 }

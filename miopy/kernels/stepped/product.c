@@ -50,24 +50,24 @@ int multiply(const device_calls *calls, const product *p)
                         calls->algorithm);
 }
 
-int load_states(const device_calls *calls, const stepped_layer *l, void *state, void *sorted,
-                const void *initial, int64_t size)
+int load_states(const device_calls *calls, const stepped_layer *l, moved_state h, moved_state c,
+                void *sorted)
 {
-    int64_t batch = l->batch;
-    const int64_t *order = l->order;
-    void *arguments[] = {&state, &sorted, &initial, &order, &batch, &size};
-    return state ? launch_elements(calls, l->load_states, batch * size, arguments) : 0;
+    int64_t batch = l->batch, h_size = h.to ? h.size : 0, c_size = c.to ? c.size : 0;
+    void *arguments[] = {&h.to,   &sorted, &h.from,           &h_size, &c.to,
+                         &c.from, &c_size, (void *)&l->order, &batch};
+    return launch_elements(calls, l->load_states, batch * (h_size + c_size), arguments);
 }
 
-int store_states(const device_calls *calls, const stepped_layer *l, void *final, const void *state,
-                 int64_t size)
+int store_states(const device_calls *calls, const stepped_layer *l, moved_state h, moved_state c)
 {
     int64_t active = l->steps ? l->batch_sizes[0] : 0, batch = l->batch;
-    const int64_t *order = l->order;
-    void *arguments[] = {&final, &state, &order, &active, &batch, &size};
+    int64_t h_size = h.to ? h.size : 0, c_size = c.to ? c.size : 0;
+    void *arguments[] = {&h.to,   &h.from,           &h_size, &c.to, &c.from,
+                         &c_size, (void *)&l->order, &active, &batch};
     if (l->idle_keeps_state)
         active = batch;
-    return final ? launch_elements(calls, l->store_states, batch * size, arguments) : 0;
+    return launch_elements(calls, l->store_states, batch * (h_size + c_size), arguments);
 }
 
 block_steps block_steps_of(const stepped_layer *l, step_run steps, int capacity)

@@ -20,12 +20,18 @@
 /* An element of an array of `type`; NULL stays NULL. */
 void *element(const void *array, int64_t at, int type);
 
-/* A state of `size` units for each sequence, from the caller's, sorted also in storage unless that
- * is NULL; nothing if there is no such state. And back. */
-int load_states(const device_calls *calls, const stepped_layer *l, void *state, void *sorted,
-                const void *initial, int64_t size);
-int store_states(const device_calls *calls, const stepped_layer *l, void *final, const void *state,
-                 int64_t size);
+/* A state of `size` units for each sequence, and the caller's initial or final one; `to` is NULL if
+ * there is no such state. */
+typedef struct {
+    void *to;
+    const void *from;
+    int64_t size;
+} moved_state;
+
+/* States from the caller's, h also to `sorted` in storage unless that is NULL. And back. */
+int load_states(const device_calls *calls, const stepped_layer *l, moved_state h, moved_state c,
+                void *sorted);
+int store_states(const device_calls *calls, const stepped_layer *l, moved_state h, moved_state c);
 
 /* What a kernel is given of the step whose first row this is, but for numbers of rows. `ahead`: the
  * same row among input products, negative before the first one; row_before: that of the step that
