@@ -98,7 +98,7 @@ def hardware(backend: str) -> str:
         for record in records
         if record.get("kind") == "gpu_check" and not record["emulated"] and record["passed"]
     ]
-    return ", ".join(runs) or "H100, H200, no check passed as a whole; emulated"
+    return ", ".join(runs) or "emulated"
 
 
 def cell(backend: str, mode: str, directions: int, layout: str) -> str:

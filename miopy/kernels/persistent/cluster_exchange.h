@@ -192,9 +192,6 @@ INLINE void await_words(const exchange *x, uint32_t *words, const uint32_t *)
         words[i] = x->wait.failed ? UNWRITTEN : words[i];
 }
 
-/* Nothing is asked for before it is there. */
-INLINE void ask_words(uint32_t (*)[4], const uint32_t *, int, int) {}
-
 /* The first `count` of AHEAD times four words, so many `apart`. */
 INLINE void take_words(exchange *x, uint32_t (*to)[4], const uint32_t *from, int apart, int count)
 {

@@ -6,15 +6,9 @@
 
 #include "../pointwise.h"
 
-/* So many rows of our own arrays, whose stride fits 32 bits. */
-INLINE int64_t behind(int rows, int stride)
-{
-    int64_t elements = (int64_t)rows * stride;
-#ifdef __CUDA_ARCH__ /* or it would take three instructions */
-    asm("mul.wide.s32 %0, %1, %2;" : "=l"(elements) : "r"(rows), "r"(stride));
-#endif
-    return elements;
-}
+/* So many rows of our own arrays, whose stride fits 32 bits: one instruction if their number does.
+ */
+INLINE int64_t behind(int64_t rows, int64_t stride) { return rows * (int)stride; }
 
 #if STORAGE == F32
 #define bits_of_storage(x) bits_of_f32(x)
@@ -25,7 +19,7 @@ INLINE int64_t behind(int rows, int stride)
 #endif
 
 /* By gate, bits of the input product, or of what x has. */
-INLINE void load_inputs(uint32_t *to, const forward_step *s, int b, int u)
+INLINE void load_inputs(uint32_t *to, const forward_step *s, int64_t b, int u)
 {
     const int H = (int)s->hidden_size;
     if (s->x_products) {
@@ -98,7 +92,7 @@ typedef struct {
 /* Of a row that has ended, only dh. */
 INLINE void load_backward_given(backward_given *to, const backward_step *s, int b, int u)
 {
-    const int64_t e = behind(b, (int)s->hidden_size) + u;
+    const int64_t e = behind(b, s->hidden_size) + u;
     to->dh = ((const real *)s->dh)[e];
     if (b >= s->rows)
         return;

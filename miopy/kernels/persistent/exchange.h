@@ -102,21 +102,15 @@ INLINE void await_words(exchange *x, uint32_t *words, const uint32_t *from)
         load_words(words, from);
 }
 
-/* Ask for the first `count` of AHEAD times four words, so many `apart`: they may not be there yet.
- */
-INLINE void ask_words(uint32_t (*to)[4], const uint32_t *from, int apart, int count)
+/* The first `count` of AHEAD times four words, so many `apart`, when all are there: what is missing
+ * is asked for together, or each of them would take a read of its own. */
+INLINE void take_words(exchange *x, uint32_t (*to)[4], const uint32_t *from, int apart, int count)
 {
+    uint32_t polls = 0;
 #pragma unroll
     for (int j = 0; j < AHEAD; j++)
         if (j < count)
             load_words(to[j], from + j * apart);
-}
-
-/* What was asked for, when all of it is there: what is missing is asked for together, or each of
- * them would take a read of its own. */
-INLINE void take_words(exchange *x, uint32_t (*to)[4], const uint32_t *from, int apart, int count)
-{
-    uint32_t polls = 0;
     for (int are_missing = 1; are_missing && goes_on(&x->wait, &polls);) {
         are_missing = 0;
 #pragma unroll

@@ -75,7 +75,7 @@ INLINE void store_element(const backward_results *results, const backward_step *
     if (at.is_there && b < s->rows)
         store_backward(s, results, b, u);
     else if (at.is_there && b < s->product_rows)
-        ((real *)s->dh)[behind(b, (int)s->hidden_size) + u] = results->dprev[0];
+        ((real *)s->dh)[behind(b, s->hidden_size) + u] = results->dprev[0];
 }
 
 /* The cell on a tile of rows, whose gates' gradients the next step gets before anything else is
@@ -121,7 +121,7 @@ typedef struct {
     uint32_t count; /* of tiles multiplied: a barrier each */
 } backward_thread;
 
-/* A step of the tile of rows from `b` on. Inputs are asked for as in forward. */
+/* A step of the tile of rows from `b` on. */
 INLINE void backward_tile(const grid_backward_blocks *of, backward_thread *own,
                           const fragment *resident, int step, int b)
 {
@@ -131,19 +131,13 @@ INLINE void backward_tile(const grid_backward_blocks *of, backward_thread *own,
     backward_results results[ELEMENTS];
     const int after = own->at.after;
     real *sums = place_of_sums(in, m, (b < after ? own->count++ : own->count) % PLACES);
-    slice_inputs inputs;
-    if (0 < b && b < after)
-        inputs = ask_inputs(m, in->part, &own->x, step, b / TILE_ROWS, after - b);
     if (HAS_REGISTERS) {
         const backward_step ahead = step_of_rows(of, in->first, &own->at);
         load_tile(given, &ahead, in, &own->all, b);
     }
-    if (b == 0 && b < after)
-        inputs = ask_inputs(m, in->part, &own->x, step, b / TILE_ROWS, after - b);
-    if (b < after) {
-        await_rows(&own->x, step, b / TILE_ROWS, after - b);
-        multiply_slice(sums, m, &own->x, &inputs, resident, in->fragments);
-    }
+    if (b < after)
+        multiply_slice(sums, m, in->part, &own->x, step, b / TILE_ROWS, after - b, resident,
+                       in->fragments);
     if (!HAS_REGISTERS) {
         own->at = window_of(&of->steps, in->first, anew(step));
         own->all = elements_of(in, m);

@@ -32,7 +32,7 @@ INLINE void load_element(forward_given *given, const forward_step *s, const grid
     if (at.is_there && b < rows)
         load_forward_given(given, s, b, u);
     else if (at.is_there && b < next)
-        given->prev[0] = ((const real *)s->h)[behind(b, (int)s->hidden_size) + u];
+        given->prev[0] = ((const real *)s->h)[behind(b, s->hidden_size) + u];
 }
 
 INLINE void load_tile(forward_given *given, const forward_step *s, const grid_block *in,
@@ -102,9 +102,7 @@ typedef struct {
 } forward_thread;
 
 /* A step of the tile of rows from `b` on, of which `rows` take part, the first of all being `row`,
- * and `next` in the next step. What it is given is read anew: registers are for the matrix. Inputs
- * of a later tile are there, and asked for first; those of the first tile have only been handed on,
- * and would mostly have to be asked for again. */
+ * and `next` in the next step. What it is given is read anew: registers are for the matrix. */
 INLINE void forward_tile(const grid_forward_launch *launch, forward_thread *own,
                          const fragment *resident, int step, int b, int row, int rows, int next)
 {
@@ -115,17 +113,11 @@ INLINE void forward_tile(const grid_forward_launch *launch, forward_thread *own,
     forward_results results[ELEMENTS];
     real *sums = place_of_sums(in, m, (b < rows ? own->count++ : own->count) % PLACES);
     const forward_step before = forward_rows(&again->step, &again->steps, in->first, anew(row));
-    slice_inputs inputs;
-    if (0 < b && b < rows)
-        inputs = ask_inputs(m, in->part, &own->x, step, b / TILE_ROWS, rows - b);
     if (HAS_REGISTERS)
         load_tile(given, &before, in, &own->all, b, rows, next);
-    if (b == 0 && b < rows)
-        inputs = ask_inputs(m, in->part, &own->x, step, b / TILE_ROWS, rows - b);
-    if (b < rows) {
-        await_rows(&own->x, step, b / TILE_ROWS, rows - b);
-        multiply_slice(sums, m, &own->x, &inputs, resident, in->fragments);
-    }
+    if (b < rows)
+        multiply_slice(sums, m, in->part, &own->x, step, b / TILE_ROWS, rows - b, resident,
+                       in->fragments);
     find_again(&own->x, &of->exchange, m, in);
     if (PLACES == 1)
         own->all = elements_of(in, m);

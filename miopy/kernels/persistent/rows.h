@@ -50,7 +50,7 @@ INLINE real *real_at(const void *array, int64_t at) { return array ? (real *)arr
  * on. */
 INLINE forward_step forward_rows(const forward_step *all, const block_steps *p, int first, int row)
 {
-    const int H = (int)p->hidden_size;
+    const int64_t H = p->hidden_size;
     forward_step s = *all;
     s.output = storage_at(all->output, row * all->output_row);
     s.y = storage_at(all->y, row * all->y_row);
@@ -68,7 +68,7 @@ INLINE forward_step forward_rows(const forward_step *all, const block_steps *p, 
 INLINE backward_step backward_rows(const backward_step *all, const block_steps *p, int first,
                                    int row, int row_before)
 {
-    const int H = (int)p->hidden_size;
+    const int64_t H = p->hidden_size;
     backward_step s = *all;
     s.dgates = storage_at(all->dgates, row * all->dgates_row);
     s.dh = real_at(all->dh, behind(first, H));

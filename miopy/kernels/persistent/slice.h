@@ -223,26 +223,16 @@ typedef struct {
     uint32_t ahead[AHEAD][4];
 } slice_inputs;
 
-/* Ask for a warp's first inputs of a tile of rows, `rows` of which have some in `step`. They are on
- * their way while something else is done. */
-INLINE slice_inputs ask_inputs(const matrix_slices *m, int part, const exchange *x, uint32_t step,
-                               int row_tile, int rows)
+/* Ask for the first inputs, and wait until all of them are there. */
+INLINE void first_inputs(slice_inputs *in, exchange *x)
 {
-    const int first = part % SHARES * share_tiles(m), left = m->depth_tiles - first;
-    const int tiles = left < share_tiles(m) ? left : share_tiles(m);
-    const int depth_warp = threadIdx.x / LANES / COLUMN_WARPS, lane = threadIdx.x % LANES;
-    slice_inputs in;
-    in.first = exchange_word(x, step, row_tile * TILE_ROWS, 0) + lane * 4;
-    in.first += (first + depth_warp) * EXCHANGE_TILE;
-    in.tiles = (tiles - depth_warp + DEPTH_WARPS - 1) / DEPTH_WARPS;
-    in.has_row = lane / 4 < rows && lane / 4 < TILE_ROWS;
 #pragma unroll
     for (int j = 0; j < AHEAD; j++)
         for (int i = 0; i < 4; i++)
-            in.ahead[j][i] = 0;
-    if (in.has_row)
-        ask_words(in.ahead, in.first, INPUTS_APART, in.tiles);
-    return in;
+            in->ahead[j][i] = 0;
+    if (in->has_row)
+        take_words(x, in->ahead, in->first, INPUTS_APART, in->tiles);
+    __syncwarp();
 }
 
 /* The warp's inputs j, `at` in `ahead`, when they have arrived; later ones are asked for. */
@@ -280,9 +270,7 @@ INLINE void multiply_depth(slice_sums *sum, int j, int is_resident, const words 
 INLINE void multiply_arriving(slice_sums *sum, slice_inputs *in, exchange *x,
                               const fragment *resident, const words *shared)
 {
-    if (in->has_row)
-        take_words(x, in->ahead, in->first, INPUTS_APART, in->tiles);
-    __syncwarp();
+    first_inputs(in, x);
 #pragma unroll
     for (int j = 0; j < RESIDENT_DEPTH; j++)
         if (j < in->tiles) {
@@ -314,14 +302,24 @@ INLINE void store_slice_sums(const slice_sums *sum, real *to, int add)
         }
 }
 
-/* The products of a tile of rows with the inputs that were asked for, to sums (sum_slots,
- * TILE_ROWS, SUMS_ROW), which the block may read when this is done. */
-INLINE void multiply_slice(real *sums, const matrix_slices *m, exchange *x, slice_inputs *in,
-                           const fragment *resident, const words *shared)
+/* The products of a tile of rows, to sums (sum_slots, TILE_ROWS, SUMS_ROW), which the block may
+ * read when this is done. `rows` of the tile have inputs in `step`. */
+INLINE void multiply_slice(real *sums, const matrix_slices *m, int part, exchange *x, uint32_t step,
+                           int row_tile, int rows, const fragment *resident, const words *shared)
 {
-    const int warp = threadIdx.x / LANES, depth_warp = warp / COLUMN_WARPS, slots = m->sum_slots;
+    const int first = part % SHARES * share_tiles(m), left = m->depth_tiles - first;
+    const int tiles = left < share_tiles(m) ? left : share_tiles(m);
+    const int warp = threadIdx.x / LANES, lane = threadIdx.x % LANES;
+    const int depth_warp = warp / COLUMN_WARPS, slots = m->sum_slots;
     slice_sums sum = slice_sums();
-    multiply_arriving(&sum, in, x, resident, shared + warp * shared_tiles(m) * 2 * LANES);
+    slice_inputs in;
+    await_rows(x, step, row_tile, rows);
+    in.first =
+        exchange_word(x, step, row_tile * TILE_ROWS, 0) + (first + depth_warp) * EXCHANGE_TILE;
+    in.first += lane * 4;
+    in.tiles = (tiles - depth_warp + DEPTH_WARPS - 1) / DEPTH_WARPS;
+    in.has_row = lane / 4 < rows && lane / 4 < TILE_ROWS;
+    multiply_arriving(&sum, &in, x, resident, shared + warp * shared_tiles(m) * 2 * LANES);
     if (PLACES == 1)
         __syncthreads(); /* what is there has been read */
     sums += (depth_warp & (slots - 1)) * TILE_ROWS * SUMS_ROW;

@@ -82,7 +82,7 @@ INLINE int64_t place_of_element(const block_steps *p, int first, int unit_tile, 
     const int row = row_of_element(i), unit = unit_of_element(unit_tile, i);
     if (row >= p->capacity || first + row >= p->batch || unit >= p->hidden_size)
         return -1;
-    return behind(first + row, (int)p->hidden_size) + unit;
+    return behind(first + row, p->hidden_size) + unit;
 }
 
 INLINE void take_states(block_states *states, const block_steps *p, int first, const void *h,
