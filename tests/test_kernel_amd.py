@@ -45,11 +45,11 @@ def largest(cell: str, dtype: str, rows: int) -> Source:
     return cuda_source.persistent(cell, dtype, fitting[-1])
 
 
+# They take seconds: of each cell and type one, for other numbers of rows and another target.
 PERSISTENT = [
-    largest(cell, dtype, rows)
-    for cell in PERSISTENT_CELLS
+    largest(cell, dtype, list(BY_NUMBER[dtype])[number % len(BY_NUMBER[dtype])])
     for dtype in PERSISTENT_DTYPES
-    for rows in BY_NUMBER[dtype]
+    for number, cell in enumerate(PERSISTENT_CELLS)
 ]
 # Every one for one target, and another for the next: the four types of a cell come one after
 # another, so that every cell and every type meets all targets. Sources of a type alone are for all.
