@@ -61,7 +61,7 @@ print(len(addresses) < 5)
 
 
 def test_not_too_much_is_kept():
-    """A gibibyte: of what was used after it, nothing is given back."""
+    """A gibibyte; all of it goes back before it would be more."""
     code = """
 large = [np.empty(1 << 28, np.uint8) for _ in range(5)]
 addresses = [array.ctypes.data for array in large]
