@@ -10,7 +10,7 @@ workspace.
 
 What oneDNN's CPU library refuses and miopy computes: bias that is NULL; bf16 with a projection, and
 f16; weights in ldgoi forward and in ldigo backward, and their gradients in ldgoi; 8-bit weights
-that are not packed. `any` is ldigo in both passes, so that weights need no reorder between them.
+that are not packed. `any` is ldgoi in both passes, so that weights need no reorder between them.
 
 What oneDNN's CPU library gets wrong and miopy does not: the gradient of AUGRU (as there with
 MIOPY_ONEDNN_EXACT=1 in the environment), of weights_iter without src_iter, and of relu with a

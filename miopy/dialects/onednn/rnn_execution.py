@@ -19,9 +19,16 @@ from ...core.plan import plan
 from ...core.sequence import Sequence
 from ...core.space import Space
 from .conversion import Tensor, convert
-from .memory_descriptors import MemoryDescriptor, dense
+from .memory_descriptors import MemoryDescriptor
 from .rnn_descriptors import RnnDescriptor
-from .rnn_layouts import LAYER_DATA, MATRICES, is_batch_major, is_native, matrix_strides
+from .rnn_layouts import (
+    LAYER_DATA,
+    MATRICES,
+    dense_copy,
+    is_batch_major,
+    is_native,
+    matrix_strides,
+)
 from .rnn_tensors import DIFF_WEIGHTS, forward_name
 from .types import dnnl_data_type_t
 
@@ -52,7 +59,7 @@ class RnnExecution:
         self.descriptor, self.tensors = descriptor, tensors
         dtype, (steps, batch, *_) = CORE_TYPES[config.dtype], descriptor.sizes
         self.copied = {
-            name: dense(each.dims, dtype)
+            name: dense_copy(name, each, dtype)
             for name, each in tensors.items()
             if not is_native(name, each, config.dtype)
         }

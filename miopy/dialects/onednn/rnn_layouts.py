@@ -2,11 +2,12 @@
 
     layer data, attention   tnc, ntc, any other strides with adjacent channels; any is tnc
     states                  ldnc, any other strides with adjacent channels; any is ldnc
-    weights_layer, _iter    ldigo or ldgoi, with gaps or without; any is ldigo
-    weights_projection      ldio or ldoi, with gaps or without; any is ldio
+    weights_layer, _iter    ldigo or ldgoi, with gaps or without; any is ldgoi
+    weights_projection      ldio or ldoi, with gaps or without; any is ldoi
     peepholes, bias         ldgo without gaps, which any is too
 
-The same in forward and backward, and for diff tensors. What the core does not run on as it is, is
+The same in forward and backward, and for diff tensors. Matrices that are left open have adjacent
+inputs because a few rows then meet them where they lie. What the core does not run on as it is, is
 copied to or from the scratchpad: layer data and states with gaps, and all of another type than is
 computed with.
 """
@@ -18,11 +19,13 @@ from typing import NamedTuple
 from ...errors import NotSupported
 from .memory_descriptors import ANY, BLOCKED, MemoryDescriptor, dense
 from .rnn_tensors import forward_name
+from .types import dnnl_data_type_t
 
 LAYER_DATA = ("src_layer", "dst_layer", "attention")
 MATRICES = ("weights_layer", "weights_iter", "weights_projection")
 VECTORS = ("weights_peephole", "bias")
 NTC = "bac"
+INPUTS_LAST = {5: "abdec", 4: "abdc"}  # ldgoi and ldoi, by dimensions of weights
 
 
 class MatrixStrides(NamedTuple):
@@ -41,13 +44,14 @@ def resolved(name: str, descriptor: MemoryDescriptor) -> MemoryDescriptor:
     Raises NotSupported for a layout that is not accepted.
     """
     argument = f"{name}_desc"
+    kind = forward_name(name)
     if descriptor.format_kind == ANY:
-        return dense(descriptor.dims, descriptor.data_type)
+        order = INPUTS_LAST[len(descriptor.dims)] if kind in MATRICES else None
+        return dense(descriptor.dims, descriptor.data_type, order)
     if descriptor.format_kind != BLOCKED:
         raise NotSupported(argument, "must have a plain layout, or any")
     if descriptor.repeats:
         raise NotSupported(argument, "must not repeat elements", descriptor.strides)
-    kind = forward_name(name)
     if kind in VECTORS:
         if not descriptor.equals(dense(descriptor.dims, descriptor.data_type)):
             raise NotSupported(argument, "must be dense ldgo", descriptor.strides)
@@ -101,3 +105,12 @@ def is_native(name: str, descriptor: MemoryDescriptor, dtype: str) -> bool:
         return True
     is_dense = descriptor.equals(dense(descriptor.dims, descriptor.data_type))
     return is_dense or (kind in LAYER_DATA and is_batch_major(descriptor))
+
+
+def dense_copy(
+    name: str, descriptor: MemoryDescriptor, data_type: dnnl_data_type_t
+) -> MemoryDescriptor:
+    """Without gaps and of another type; matrices keep the order of their axes."""
+    turned = forward_name(name) in MATRICES and matrix_strides(descriptor).output != 1
+    order = INPUTS_LAST[len(descriptor.dims)] if turned else None
+    return dense(descriptor.dims, data_type, order)
