@@ -125,7 +125,23 @@ def test_products_with_chosen_rows(host_device, dtype, has_other, is_transposed)
         start = real(c)
 
 
-THIN = [(17, 800, 129), (1, 8000, 65), (8000, 1, 65), (4, 7, 20000), (16, 7, 9000)]
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("shape", [(14, 1001, 131), (46, 259, 100), (96, 300, 2003)])
+def test_products_of_rows_that_fill_lanes(host_device, dtype, shape):
+    """Whose other matrix is broadcast where it lies: parts of wider ones, and blocks of k."""
+    M, N, K = shape
+    a, b = draw((M, K + 3), dtype, 1)[:, 3:], draw((N, K + 2), dtype, 2)[:, 2:].T
+    c = draw((M, N + 5), dtype, 3)
+    before, start = c[:, :5].copy(), real(c[:, 5:])
+    for accumulate in (False, True):
+        options = {"accumulate": accumulate}
+        host_device.gemm(dtype, matrix(c[:, 5:]), matrix(a), matrix(b), shape, **options)
+        assert_close(c[:, 5:], real(a), real(b), start if accumulate else 0)
+        start = real(c[:, 5:])
+    assert np.array_equal(c[:, :5], before)
+
+
+THIN = [(17, 800, 129), (46, 259, 131), (1, 8000, 65), (8000, 1, 65), (4, 7, 20000), (16, 7, 9000)]
 HELPED = [(1601, 300, 1100), (2700, 2600, 40)]  # so many rows that workers take those of others
 
 

@@ -22,6 +22,7 @@ typedef struct {
     void (*backward)(const backward_pass *, void *scratch, worker);
     int64_t (*gemm_scratch)(const gemm_call *, int threads);
     void (*gemm)(const gemm_call *, void *scratch, worker);
+    int (*broadcasts)(const gemm_call *); /* whether it broadcasts b, where that lies, to rows */
     /* Of a matrix b that is packed once, its panels, for products of a few rows each: their bytes,
      * a worker's part of packing them, scratch of such a product, and a worker's part of it. */
     int64_t (*panels_nbytes)(const gemm_call *, int threads);

@@ -16,7 +16,8 @@ typedef int run_function(const device_calls *calls, const void *runs, int count)
 
 enum { TOO_LITTLE_SCRATCH = 1 };
 enum { MOST_MATRICES = 8, FEW_ROWS = 256 };
-enum { ENOUGH_ROWS = 41, ENOUGH_STEPS = 12 }; /* for packing to repay */
+/* For packing to repay: rows of a pass, the latter where steps broadcast a matrix, or steps. */
+enum { ENOUGH_ROWS = 41, ENOUGH_BROADCAST_ROWS = 129, ENOUGH_STEPS = 12 };
 enum { COMMON = 6, OWN = 4, TYPES = 4 };      /* kernels of all cells, of each, and storage types */
 
 /* A matrix that is packed. */
@@ -84,9 +85,10 @@ static int launch(void *function, unsigned int grid_x, unsigned int grid_y, unsi
 }
 
 /* Whether packing a matrix repays, which several steps meet. */
-static int repays_packing(const host_device *host)
+static int repays_packing(const host_device *host, int broadcasts)
 {
-    return host->steps > 1 && (host->rows >= ENOUGH_ROWS || host->steps >= ENOUGH_STEPS);
+    const int64_t enough = broadcasts ? ENOUGH_BROADCAST_ROWS : ENOUGH_ROWS;
+    return host->steps > 1 && (host->rows >= enough || host->steps >= ENOUGH_STEPS);
 }
 
 /* The panels of b, packed now if they are not, or NULL where that does not repay or find room. */
@@ -101,7 +103,7 @@ static void *panels_of(context *c, const kernel_table *kernels, const gemm_call 
             return each->panels;
     }
     const int64_t nbytes = kernels->panels_nbytes(call, c->w.threads);
-    if (!repays_packing(host) || host->rows == call->M || c->count == MOST_MATRICES ||
+    if (!repays_packing(host, kernels->broadcasts(call)) || host->rows == call->M || c->count == MOST_MATRICES ||
         c->used + nbytes > host->panels_nbytes)
         return 0;
     void *panels = (char *)host->scratch + host->products_nbytes + c->used;
@@ -160,7 +162,7 @@ int64_t stepped_scratch(host_device *host, int storage, int64_t count, const int
         call.a.along = call.b.along = 1; /* which takes most */
         host->products_nbytes = MOST(host->products_nbytes, kernels->gemm_scratch(&call, threads));
         host->products_nbytes = MOST(host->products_nbytes, kernels->panel_scratch(&few, threads));
-        if (repays_packing(host))
+        if (repays_packing(host, 0))
             host->panels_nbytes += kernels->panels_nbytes(&parts, threads);
     }
     host->products_nbytes = CEIL(host->products_nbytes, 64) * 64;
