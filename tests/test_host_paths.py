@@ -57,6 +57,13 @@ PATHS = {
     "flowing, two steps, unsorted": Case(
         lengths=(1, 2, 0, 2, 1), input_size=45, hidden_size=150, layout=BATCH_PADDED
     ),
+    "flowing, many, one step": Case(lengths=(1,) * 29 + (0,), input_size=5, hidden_size=190),
+    "flowing, many, two steps, unsorted": Case(
+        lengths=(1, 2, 2, 0, 2, 1, 2, 2, 2, 2, 1, 2, 2, 2),
+        input_size=45,
+        hidden_size=150,
+        layout=BATCH_PADDED,
+    ),
     "by sequence": Case(lengths=tuple(range(19, 1, -1)), input_size=24, hidden_size=40),
     "at once": Case(lengths=(6,) * 9 + (3,) * 4, input_size=130, hidden_size=250),
     "ahead": Case(lengths=(33, 30, 12, 5, 1), input_size=130, hidden_size=250),

@@ -290,6 +290,7 @@ SHARED = (
     Case(lengths=(30, 30, 9, 2), input_size=600, hidden_size=300),
     Case(lengths=(25, 9, 4), input_size=30, hidden_size=640),
     Case(lengths=(3, 1), input_size=30, hidden_size=333),
+    Case(lengths=(2,) * 11 + (1,) * 4, input_size=30, hidden_size=333),
 )
 
 

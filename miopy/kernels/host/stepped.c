@@ -18,7 +18,7 @@ enum { TOO_LITTLE_SCRATCH = 1 };
 enum { MOST_MATRICES = 8, FEW_ROWS = 256 };
 /* For packing to repay: rows of a pass, the latter where steps broadcast a matrix, or steps. */
 enum { ENOUGH_ROWS = 41, ENOUGH_BROADCAST_ROWS = 129, ENOUGH_STEPS = 12 };
-enum { COMMON = 6, OWN = 4, TYPES = 4 };      /* kernels of all cells, of each, and storage types */
+enum { COMMON = 6, OWN = 4, TYPES = 4 }; /* kernels of all cells, of each, and storage types */
 
 /* A matrix that is packed. */
 typedef struct {
@@ -103,8 +103,8 @@ static void *panels_of(context *c, const kernel_table *kernels, const gemm_call 
             return each->panels;
     }
     const int64_t nbytes = kernels->panels_nbytes(call, c->w.threads);
-    if (!repays_packing(host, kernels->broadcasts(call)) || host->rows == call->M || c->count == MOST_MATRICES ||
-        c->used + nbytes > host->panels_nbytes)
+    if (!repays_packing(host, kernels->broadcasts(call)) || host->rows == call->M ||
+        c->count == MOST_MATRICES || c->used + nbytes > host->panels_nbytes)
         return 0;
     void *panels = (char *)host->scratch + host->products_nbytes + c->used;
     kernels->pack_panels(call, panels, c->w);
