@@ -129,19 +129,40 @@ def test_products_with_chosen_rows(host_device, dtype, has_other, is_transposed)
 @pytest.mark.parametrize("shape", [(14, 1001, 131), (46, 259, 100), (96, 300, 2003)])
 def test_products_of_rows_that_fill_lanes(host_device, dtype, shape):
     """Whose other matrix is broadcast where it lies: parts of wider ones, and blocks of k."""
+    check_parts(host_device, dtype, shape, "NT")
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("shape", [(13, 1201, 603), (27, 1200, 805), (32, 81, 5003)])
+def test_products_of_tens_of_rows_with_large_matrices(host_device, dtype, shape):
+    """In rounds, which end at any column and any k."""
+    check_parts(host_device, dtype, shape, "NN")
+
+
+def check_parts(device, dtype, shape, layout):
+    """Products of parts of wider matrices into part of one, overwritten and added to."""
     M, N, K = shape
-    a, b = draw((M, K + 3), dtype, 1)[:, 3:], draw((N, K + 2), dtype, 2)[:, 2:].T
+    a = draw((M, K + 3), dtype, 1)[:, 3:]
+    b = draw((N, K + 2), dtype, 2)[:, 2:].T if layout == "NT" else draw((K, N + 2), dtype, 2)[:, 2:]
     c = draw((M, N + 5), dtype, 3)
     before, start = c[:, :5].copy(), real(c[:, 5:])
     for accumulate in (False, True):
-        options = {"accumulate": accumulate}
-        host_device.gemm(dtype, matrix(c[:, 5:]), matrix(a), matrix(b), shape, **options)
+        given = matrix(c[:, 5:]), matrix(a), matrix(b), shape
+        device.gemm(dtype, *given, accumulate=accumulate)
         assert_close(c[:, 5:], real(a), real(b), start if accumulate else 0)
         start = real(c[:, 5:])
     assert np.array_equal(c[:, :5], before)
 
 
-THIN = [(17, 800, 129), (46, 259, 131), (1, 8000, 65), (8000, 1, 65), (4, 7, 20000), (16, 7, 9000)]
+THIN = [
+    (17, 800, 129),
+    (46, 259, 131),
+    (14, 811, 901),
+    (1, 8000, 65),
+    (8000, 1, 65),
+    (4, 7, 20000),
+    (16, 7, 9000),
+]
 HELPED = [(1601, 300, 1100), (2700, 2600, 40)]  # so many rows that workers take those of others
 
 
