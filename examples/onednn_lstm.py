@@ -1,6 +1,6 @@
 """oneDNN's LSTM primitive: sequences of one length learn the adding problem of adding.py.
 
-The layouts are left to the primitives (`any`); gradients of parameters are overwritten by a flag.
+Tensors lie as NumPy has them; gradients of parameters are overwritten by a flag.
 
     python examples/onednn_lstm.py [STEPS]
 """
@@ -61,7 +61,7 @@ class Network:
         self.arrays["workspace"] = np.empty(nbytes, np.uint8)
 
     def describe(self, *dims: int) -> Any:
-        tag = dn.dnnl_format_tag_any
+        tag = {3: dn.dnnl_tnc, 4: dn.dnnl_ldgo, 5: dn.dnnl_ldigo}[len(dims)]
         return dn.dnnl_memory_desc_create_with_tag(len(dims), dims, dn.dnnl_f32, tag)
 
     def execute(self, primitive: Any) -> None:

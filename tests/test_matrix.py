@@ -133,10 +133,21 @@ def test_products_of_rows_that_fill_lanes(host_device, dtype, shape):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("shape", [(13, 1201, 603), (27, 1200, 805), (32, 81, 5003)])
+@pytest.mark.parametrize("shape", [(13, 1201, 603), (27, 1200, 805), (32, 700, 5003)])
 def test_products_of_tens_of_rows_with_large_matrices(host_device, dtype, shape):
     """In rounds, which end at any column and any k."""
     check_parts(host_device, dtype, shape, "NN")
+
+
+@pytest.mark.parametrize(("layout", "shape"), [("NT", (46, 259, 131)), ("NN", (27, 801, 905))])
+def test_odd_numbers_stay_in_their_row_and_column(host_device, layout, shape):
+    M, N, K = shape
+    a, b = draw((M, K), "float32", 1), draw((K, N), "float32", 2, layout == "NT")
+    a[5, 7], b[9, N - 3], c = np.nan, np.inf, draw((M, N), "float32", 3)
+    host_device.gemm("float32", matrix(c), matrix(a), matrix(b), shape)
+    expected = np.zeros((M, N), bool)
+    expected[5] = expected[:, N - 3] = True
+    assert np.array_equal(~np.isfinite(c), expected)
 
 
 def check_parts(device, dtype, shape, layout):
@@ -158,6 +169,7 @@ THIN = [
     (17, 800, 129),
     (46, 259, 131),
     (14, 811, 901),
+    (14, 811, 301),
     (1, 8000, 65),
     (8000, 1, 65),
     (4, 7, 20000),

@@ -110,7 +110,7 @@ def is_native(name: str, descriptor: MemoryDescriptor, dtype: str) -> bool:
 def dense_copy(
     name: str, descriptor: MemoryDescriptor, data_type: dnnl_data_type_t
 ) -> MemoryDescriptor:
-    """Without gaps and of another type; matrices keep the order of their axes."""
+    """Without gaps and of this type; matrices keep the order of their axes."""
     turned = forward_name(name) in MATRICES and matrix_strides(descriptor).output != 1
     order = INPUTS_LAST[len(descriptor.dims)] if turned else None
     return dense(descriptor.dims, data_type, order)

@@ -16,7 +16,7 @@ typedef int run_function(const device_calls *calls, const void *runs, int count)
 
 enum { TOO_LITTLE_SCRATCH = 1 };
 enum { MOST_MATRICES = 8, FEW_ROWS = 256 };
-/* For packing to repay: rows of a pass, the latter where steps broadcast a matrix, or steps. */
+/* For packing to repay: rows of a pass, those where steps broadcast the matrix, and steps. */
 enum { ENOUGH_ROWS = 41, ENOUGH_BROADCAST_ROWS = 129, ENOUGH_STEPS = 12 };
 enum { COMMON = 6, OWN = 4, TYPES = 4 }; /* kernels of all cells, of each, and storage types */
 
