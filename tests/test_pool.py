@@ -286,6 +286,7 @@ SHARED = (
     Case(lengths=(7, 7, 1), input_size=150, hidden_size=150, skip_input=True),
     Case(lengths=(12,), input_size=3, hidden_size=40, num_layers=3, bias=False),
     Case(lengths=(5, 5, 4, 4), input_size=70, hidden_size=90),
+    Case(lengths=(6, 6, 5, 4, 4, 2, 1), input_size=70, hidden_size=90),
     Case(lengths=(30, 30, 9, 2), input_size=130, hidden_size=250),
     Case(lengths=(30, 30, 9, 2), input_size=600, hidden_size=300),
     Case(lengths=(25, 9, 4), input_size=30, hidden_size=640),
