@@ -101,6 +101,23 @@ def test_layouts(layouts, backend):
         check(case, backend)
 
 
+def test_open_weights_lie_alike_in_both_passes():
+    """So that they need no reorder in between; and their gradients."""
+    run = OnednnRun(OnednnCase("lstm", "concat", projection=4, layouts=LAYOUTS["any"]), "host")
+    forward, backward = map(run.descriptor, (dn.dnnl_forward_training, dn.dnnl_backward))
+    query, dims = dn.dnnl_primitive_desc_query_md, run.case.dims()
+    for index, name in enumerate(("weights_layer", "weights_iter", "weights_projection")):
+        tag = dn.dnnl_ldoi if name == "weights_projection" else dn.dnnl_ldgoi
+        shape = len(dims[name]), dims[name], dn.dnnl_f32
+        wanted = dn.dnnl_memory_desc_create_with_tag(*shape, tag)
+        for found in (
+            query(forward, dn.dnnl_query_weights_md, index),
+            query(backward, dn.dnnl_query_weights_md, index),
+            query(backward, dn.dnnl_query_diff_weights_md, index),
+        ):
+            assert dn.dnnl_memory_desc_equal(found, wanted), name
+
+
 @pytest.mark.parametrize("finer", [False, True], ids=["one type", "mixed"])
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
 def test_half_types(dtype, finer, backend):
