@@ -67,13 +67,24 @@ def test_double_agrees_with_the_reference(host_device, network, masked):
         assert_close(name, got, reference.training[name], "float64", summands(case, name))
 
 
-@pytest.mark.parametrize("batch_sizes", [(16,) * 4, (2,) * 30, (300,)], ids=str)
+# Workers own units; sequences, as small matrices let them; or these, as units are too few.
+OWNED = [
+    *((150, sizes) for sizes in ((16,) * 4, (2,) * 30, (300,), MANY)),
+    *((45, sizes) for sizes in ((12,) * 5, (13,) * 9 + (6,))),
+    (11, (21, 21, 20)),
+]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+@pytest.mark.parametrize(("hidden_size", "batch_sizes"), OWNED, ids=str)
 @pytest.mark.parametrize("network", NETWORKS, ids=str)
-def test_results_do_not_depend_on_the_number_of_threads(monkeypatch, network, batch_sizes):
+def test_results_do_not_depend_on_the_number_of_threads(
+    monkeypatch, network, hidden_size, batch_sizes, dtype
+):
     results = []
     for threads in (1, 2, 3, 5):
         monkeypatch.setenv("MIOPY_NUM_THREADS", str(threads))
-        config = config_of(network, "float32", (70, 150))
+        config = config_of(network, dtype, (70, hidden_size))
         results.append(CoreRun(host.create(), config, batch_sizes).results())
     assert all(each == results[0] for each in results)
 

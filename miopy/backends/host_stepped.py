@@ -19,13 +19,12 @@ CELL_NUMBER = {name: number for number, name in enumerate(CELLS)}
 # As numbered in kernels/host/stepped.h.
 CELL_KERNELS = ("pointwise_forward", "pointwise_backward", "operand_forward", "operand_backward")
 KERNELS = (
-    *("load_states", "store_states", "project_forward", "project_backward"),
-    *("mask_states", "mask_products"),
+    *("load_states", "store_states", "mask_states", "mask_products"),
+    *("project_forward", "project_backward"),
 )
 ALIGNMENT = 64
 ONE_BY_ONE = Choice(STEPWISE, "a launch is a part of a job here")
-# Multiply-adds of a step that take as long as its workers' meetings, and of a number of the cell.
-WORTH_MEETING, OF_CELL = 400000, 32
+OF_CELL = 32  # multiply-adds that take as long as a number of the cell
 RUNS = {
     function: _stepped.ffi.addressof(_stepped.lib, name)
     for name in ("run_forward", "run_backward")
@@ -76,10 +75,10 @@ class HostEngine:
         """Behind them is the scratch of products."""
         matrices, host, sequence = _matrices(layer), self._call.host, layer.sequence
         host.rows, host.steps = sequence.rows, sequence.steps
-        of_row = sum(rows * columns for rows, columns in matrices)
-        of_row += OF_CELL * layer.config.num_gates * layer.config.hidden_size
-        of_step = of_row * sequence.rows // max(sequence.steps, 1)
-        host.work = of_row * sequence.rows if of_step >= WORTH_MEETING else 0
+        host.batch = max(sequence.batch_sizes, default=0)
+        host.hidden_size, host.state_size = layer.config.hidden_size, layer.config.state_size
+        host.row_work = sum(rows * columns for rows, columns in matrices)
+        host.row_work += OF_CELL * layer.config.num_gates * layer.config.hidden_size
         order = -1 if self._is_backward else 1
         flat = [size for each in matrices for size in each[::order]]
         storage = STORAGE[layer.config.dtype]

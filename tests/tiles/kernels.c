@@ -15,8 +15,8 @@ const kernel_table avx512_bf16, avx512_float, avx512_double, avx2_float, avx2_do
     base_double;
 const quantized_jobs quantized_avx512, quantized_avx2, quantized_base;
 
-step_kernels avx512_float_steps[1], avx512_double_steps[1], avx2_float_steps[1],
-    avx2_double_steps[1], base_float_steps[32], base_double_steps[1];
+const step_table avx512_float_steps, avx512_double_steps, avx2_float_steps, avx2_double_steps,
+    base_float_steps, base_double_steps;
 void (*const stepped_kernels_f32[1])(void **, worker),
     (*const stepped_kernels_f16[1])(void **, worker),
     (*const stepped_kernels_bf16[1])(void **, worker),

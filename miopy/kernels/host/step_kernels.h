@@ -1,16 +1,20 @@
 /* What each build of the kernels of single steps (instruction set x real type) offers. */
 #ifndef MIOPY_STEP_KERNELS_H
 #define MIOPY_STEP_KERNELS_H
-#include "workers.h"
+#include "step_part.h"
 
-/* A worker's share of what a kernel of ../pointwise.c or ../operand.c does, given a launch's
- * arguments, on elements of a storage type. */
-typedef void step_kernel(void **arguments, int storage, worker w);
+/* A worker's part of what a kernel of ../pointwise.c, ../operand.c or ../project.c does, given a
+ * launch's arguments, on elements of a storage type. */
+typedef void step_kernel(void **arguments, int storage, const step_part *part);
 
-/* Of a cell: pointwise_forward, pointwise_backward, and operand_forward, operand_backward, NULL
- * without a late gate. */
-typedef step_kernel *const step_kernels[4];
+enum { STEP_CELLS = 16 };
 
-extern step_kernels avx512_float_steps[], avx512_double_steps[], avx2_float_steps[],
-    avx2_double_steps[], base_float_steps[], base_double_steps[];
+/* project_forward and project_backward; and of each cell pointwise_forward, pointwise_backward, and
+ * operand_forward, operand_backward, NULL without a late gate. */
+typedef struct {
+    step_kernel *projects[2], *cells[STEP_CELLS][4];
+} step_table;
+
+extern const step_table avx512_float_steps, avx512_double_steps, avx2_float_steps,
+    avx2_double_steps, base_float_steps, base_double_steps;
 #endif

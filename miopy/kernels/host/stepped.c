@@ -1,6 +1,10 @@
 /* stepped.c: the host as a device of kernels/stepped. All workers of a job run the loop over the
- * steps; in a launch and in a product each does its part, and they meet. A matrix that the rows of
- * several steps meet is packed when the first do. */
+ * steps, and each does its part of a launch and of a product. A matrix that the rows of several
+ * steps meet is packed when the first do.
+ *
+ * In the kernels of steps and in products of packed matrices a worker owns some units, or some
+ * sequences where the matrices are small (step_part.h). Workers meet only before one reads what
+ * another may have written. */
 #include "stepped.h"
 
 #include "../stepped/calls.h"
@@ -18,7 +22,17 @@ enum { TOO_LITTLE_SCRATCH = 1 };
 enum { MOST_MATRICES = 8, FEW_ROWS = 256 };
 /* For packing to repay: rows of a pass, those where steps broadcast the matrix, and steps. */
 enum { ENOUGH_ROWS = 41, ENOUGH_BROADCAST_ROWS = 129, ENOUGH_STEPS = 12 };
-enum { COMMON = 6, OWN = 4, TYPES = 4 }; /* kernels of all cells, of each, and storage types */
+/* Bytes of panels up to which workers own sequences, if they have so many each: what all read stays
+ * in the second-level caches. */
+enum { NEAR_PANELS = 640000, LEAST_SEQUENCES = 2 };
+enum { MOST_PLANES_OF_UNITS = 4 };
+/* Multiply-adds of a step that take as long as its workers' meetings. */
+enum { WORTH_MEETING = 400000 };
+/* Kernels of all cells, of which the first are shared by numbers, of each, and storage types. */
+enum { COMMON = 6, SHARED = 4, OWN = 4, OPERAND_BACKWARD = 3, TYPES = 4 };
+/* What workers have written or read since they met: nothing, their own sequences, anything, or
+ * their own of so many units. */
+enum { NOTHING = 0, SEQUENCES = -1, ANYTHING = -2 };
 
 /* A matrix that is packed. */
 typedef struct {
@@ -31,7 +45,9 @@ typedef struct {
 typedef struct {
     const host_device *host;
     worker w;
-    int64_t used; /* bytes of panels */
+    step_part part;
+    int64_t written; /* since workers met */
+    int64_t used;    /* bytes of panels */
     int count;
     packed_matrix packed[MOST_MATRICES];
 } context;
@@ -46,18 +62,35 @@ void *stepped_function(int storage, int number) { return function_of(number, sto
 
 void *stepped_cell_function(int cell, int storage, int number)
 {
-    return base_float_steps[cell][number] ? function_of(COMMON + cell * OWN + number, storage) : 0;
+    return base_float_steps.cells[cell][number] ? function_of(COMMON + cell * OWN + number, storage)
+                                                : 0;
 }
 
-static step_kernels *steps_for(const pool *p, int storage)
+static const step_table *steps_for(const pool *p, int storage)
 {
 #if defined(__x86_64__)
     if (pool_build(p) <= AVX512_BUILD)
-        return storage == F64 ? avx512_double_steps : avx512_float_steps;
+        return storage == F64 ? &avx512_double_steps : &avx512_float_steps;
     if (pool_build(p) == AVX2_BUILD)
-        return storage == F64 ? avx2_double_steps : avx2_float_steps;
+        return storage == F64 ? &avx2_double_steps : &avx2_float_steps;
 #endif
-    return storage == F64 ? base_double_steps : base_float_steps;
+    return storage == F64 ? &base_double_steps : &base_float_steps;
+}
+
+/* Meet before something that reads and writes so much, unless what was written is the same
+ * worker's own. */
+static void before_touching(context *c, int64_t part)
+{
+    if (c->written != NOTHING && (part == ANYTHING || part != c->written)) {
+        meet(c->w);
+        c->written = NOTHING;
+    }
+}
+
+/* The part of so many units that a worker owns. */
+static int64_t own_part(const context *c, int64_t units)
+{
+    return c->part.shares_units ? units : SEQUENCES;
 }
 
 static int launch(void *function, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z,
@@ -70,19 +103,30 @@ static int launch(void *function, unsigned int grid_x, unsigned int grid_y, unsi
         [BF16] = stepped_kernels_bf16,
         [F64] = stepped_kernels_f64,
     };
-    const context *c = stream;
+    context *c = stream;
     const int storage = (int)((intptr_t)function - 1) % TYPES;
     const int number = (int)((intptr_t)function - 1) / TYPES;
+    const step_table *steps = steps_for(c->w.pool, storage);
+    const int64_t units = number < COMMON ? c->host->state_size : c->host->hidden_size;
+    const int64_t part = number < SHARED ? ANYTHING : own_part(c, units);
     (void)grid_x, (void)grid_y, (void)grid_z, (void)block_x, (void)block_y, (void)block_z;
     (void)shared_nbytes, (void)extra;
-    if (number < COMMON)
+    /* The late gate's planes, which are written again, are what others' products may yet read. */
+    const int is_read = number >= COMMON && (number - COMMON) % OWN == OPERAND_BACKWARD;
+    before_touching(c, is_read && c->part.shares_units ? ANYTHING : part);
+    if (number < SHARED)
         common[storage][number](arguments, c->w);
+    else if (number < COMMON)
+        steps->projects[number - SHARED](arguments, storage, &c->part);
     else
-        steps_for(c->w.pool, storage)[(number - COMMON) / OWN][(number - COMMON) % OWN](
-            arguments, storage, c->w);
-    meet(c->w);
+        steps->cells[(number - COMMON) / OWN][(number - COMMON) % OWN](arguments, storage,
+                                                                       &c->part);
+    c->written = part;
     return 0;
 }
+
+/* Whether each step has all sequences. */
+static int are_even(const host_device *host) { return host->batch * host->steps == host->rows; }
 
 /* Whether packing a matrix repays, which several steps meet. */
 static int repays_packing(const host_device *host, int broadcasts)
@@ -102,20 +146,61 @@ static void *panels_of(context *c, const kernel_table *kernels, const gemm_call 
             each->across == b->across && each->along == b->along)
             return each->panels;
     }
-    const int64_t nbytes = kernels->panels_nbytes(call, c->w.threads);
+    const int64_t nbytes = kernels->panels_nbytes(call);
     if (!repays_packing(host, kernels->broadcasts(call)) || host->rows == call->M ||
         c->count == MOST_MATRICES || c->used + nbytes > host->panels_nbytes)
         return 0;
     void *panels = (char *)host->scratch + host->products_nbytes + c->used;
-    kernels->pack_panels(call, panels, c->w);
+    kernels->pack_panels(call, panels, &c->part);
+    if (!c->part.shares_units) {
+        meet(c->w);
+        c->written = NOTHING;
+    }
     c->packed[c->count++] = (packed_matrix){b->at, call->N, call->K, b->across, b->along, panels};
     c->used += nbytes;
     return panels;
 }
 
-static gemm_call product_of(int storage, int c_storage, int64_t M, int64_t N, int64_t K)
+/* Columns are planes of a layer's units, or of as many as there are columns. */
+static gemm_call product_of(const host_device *host, int storage, int c_storage, int64_t M,
+                            int64_t N, int64_t K)
 {
-    return (gemm_call){.storage = storage, .c_storage = c_storage, .M = M, .N = N, .K = K};
+    const int64_t H = host->hidden_size;
+    const int has_planes = H && N % H == 0 && N / H <= MOST_PLANES_OF_UNITS;
+    return (gemm_call){.storage = storage,
+                       .c_storage = c_storage,
+                       .M = M,
+                       .N = N,
+                       .K = K,
+                       .units = has_planes ? H : N};
+}
+
+/* The part of a product of so many rows that is a worker's. Where workers own sequences it is its
+ * own only if the rows are those of a step, from the first on, else as many rows. */
+static step_part part_of_product(const context *c, int64_t rows, int *is_own)
+{
+    const worker w = c->w;
+    *is_own = c->part.shares_units || (rows == c->host->batch && are_even(c->host));
+    if (*is_own)
+        return c->part;
+    return (step_part){w, rows * w.rank / w.threads, rows * (w.rank + 1) / w.threads, 0};
+}
+
+static int packed_product(context *c, const kernel_table *kernels, const gemm_call *call,
+                          const void *panels)
+{
+    const host_device *host = c->host;
+    int is_own;
+    const step_part part = part_of_product(c, call->M, &is_own);
+    const int sharing = part.shares_units ? c->w.threads : 1;
+    const int64_t first = part.shares_units ? 0 : c->w.rank * host->own_nbytes;
+    if (kernels->panel_scratch(call, sharing) >
+        (part.shares_units ? host->products_nbytes : host->own_nbytes))
+        return TOO_LITTLE_SCRATCH;
+    before_touching(c, is_own && !part.shares_units ? SEQUENCES : ANYTHING);
+    kernels->panel_product(call, panels, (char *)host->scratch + first, &part);
+    c->written = is_own ? own_part(c, call->units) : ANYTHING;
+    return 0;
 }
 
 /* By columns C = op(A) op(B) is by rows C' = op(B)' op(A)'. */
@@ -127,7 +212,7 @@ static int multiply(void *blas, int op_a, int op_b, int m, int n, int k, const v
     const host_device *host = own->host;
     const kernel_table *kernels = kernels_for(own->w.pool, a_type);
     const int real_type = a_type == F64 ? F64 : F32;
-    gemm_call call = product_of(a_type, c_type, n, m, k);
+    gemm_call call = product_of(host, a_type, c_type, n, m, k);
     (void)alpha, (void)b_type, (void)compute, (void)algorithm; /* 1, a_type, and no choice */
     call.accumulate = a_type == F64 ? *(const double *)beta != 0 : *(const float *)beta != 0;
     call.a = (operand){.at = b, .across = op_b ? 1 : ldb, .along = op_b ? ldb : 1};
@@ -136,37 +221,59 @@ static int multiply(void *blas, int op_a, int op_b, int m, int n, int k, const v
     void *panels = 0;
     if (c_type == real_type && call.a.along == 1 && n <= FEW_ROWS)
         panels = panels_of(own, kernels, &call);
-    const int64_t needed = panels ? kernels->panel_scratch(&call, own->w.threads)
-                                  : kernels->gemm_scratch(&call, own->w.threads);
-    if (needed > host->products_nbytes)
-        return TOO_LITTLE_SCRATCH;
     if (panels)
-        kernels->panel_product(&call, panels, host->scratch, own->w);
-    else
-        kernels->gemm(&call, host->scratch, own->w);
-    meet(own->w);
+        return packed_product(own, kernels, &call, panels);
+    if (kernels->gemm_scratch(&call, own->w.threads) > host->products_nbytes)
+        return TOO_LITTLE_SCRATCH;
+    before_touching(own, ANYTHING);
+    kernels->gemm(&call, host->scratch, own->w);
+    own->written = ANYTHING;
     return 0;
+}
+
+/* Whether workers own sequences, not units: packed products of all steps have the same, or units
+ * are few. */
+static int owns_sequences(const host_device *host, int threads)
+{
+    const int is_near = host->panels_nbytes && host->panels_nbytes <= NEAR_PANELS;
+    const int has_few_units = 2 * CEIL(host->hidden_size, UNITS_TOGETHER) <= threads;
+    return host->batch >= LEAST_SEQUENCES * threads &&
+           ((is_near && are_even(host)) || has_few_units);
 }
 
 int64_t stepped_scratch(host_device *host, int storage, int64_t count, const int64_t *matrices)
 {
     const kernel_table *kernels = kernels_for(host->pool, storage);
     const int threads = pool_threads(host->pool), real_type = storage == F64 ? F64 : F32;
-    host->products_nbytes = host->panels_nbytes = 0;
+    int64_t shared_nbytes = 0, own_nbytes = 0;
+    host->panels_nbytes = 0;
     for (int64_t i = 0; i < count; i++) {
         const int64_t N = matrices[2 * i], K = matrices[2 * i + 1];
-        gemm_call call = product_of(storage, real_type, MOST(host->rows, 1), N, K);
-        gemm_call few = product_of(storage, real_type, LEAST(call.M, FEW_ROWS), N, K);
+        gemm_call call = product_of(host, storage, real_type, MOST(host->rows, 1), N, K);
+        gemm_call few = product_of(host, storage, real_type, LEAST(call.M, FEW_ROWS), N, K);
         /* Gates before and behind a late one, and that, are panels of their own. */
-        gemm_call parts = product_of(storage, real_type, 1, N + 3 * 64, K);
+        const gemm_call parts = product_of(host, storage, real_type, 1, N, K + 3 * 64);
         call.a.along = call.b.along = 1; /* which takes most */
-        host->products_nbytes = MOST(host->products_nbytes, kernels->gemm_scratch(&call, threads));
-        host->products_nbytes = MOST(host->products_nbytes, kernels->panel_scratch(&few, threads));
+        shared_nbytes = MOST(shared_nbytes, kernels->gemm_scratch(&call, threads));
+        shared_nbytes = MOST(shared_nbytes, kernels->panel_scratch(&few, threads));
+        own_nbytes = MOST(own_nbytes, kernels->panel_scratch(&few, 1));
         if (repays_packing(host, 0))
-            host->panels_nbytes += kernels->panels_nbytes(&parts, threads);
+            host->panels_nbytes += kernels->panels_nbytes(&parts);
     }
-    host->products_nbytes = CEIL(host->products_nbytes, 64) * 64;
+    host->owns_sequences = owns_sequences(host, threads);
+    host->own_nbytes = CEIL(own_nbytes, 64) * 64;
+    if (host->owns_sequences)
+        shared_nbytes = MOST(shared_nbytes, threads * host->own_nbytes);
+    host->products_nbytes = CEIL(shared_nbytes, 64) * 64;
     return host->products_nbytes + host->panels_nbytes;
+}
+
+static step_part part_of(const host_device *host, worker w)
+{
+    const int64_t batch = host->batch;
+    if (!host->owns_sequences)
+        return (step_part){w, 0, INT64_MAX, 1};
+    return (step_part){w, batch * w.rank / w.threads, batch * (w.rank + 1) / w.threads, 0};
 }
 
 typedef struct {
@@ -177,7 +284,7 @@ typedef struct {
 static void run_job(void *arg, worker w)
 {
     job *j = arg;
-    context c = {.host = &j->call->host, .w = w};
+    context c = {.host = &j->call->host, .w = w, .part = part_of(&j->call->host, w)};
     device_calls calls = *(const device_calls *)j->call->calls;
     calls.launch = launch, calls.gemm = multiply;
     calls.blas = calls.stream = &c;
@@ -189,9 +296,16 @@ static void run_job(void *arg, worker w)
         j->error = error; /* the same for all */
 }
 
+/* As pool_run takes it: none where workers would meet in steps that are too short. */
+static int64_t work_of(const host_device *host)
+{
+    const int64_t all = host->row_work * host->rows, of_step = all / MOST(host->steps, 1);
+    return host->owns_sequences || of_step >= WORTH_MEETING ? all : 0;
+}
+
 int stepped_run(const stepped_call *call)
 {
     job j = {call, 0};
-    pool_run(call->host.pool, call->host.work, run_job, &j);
+    pool_run(call->host.pool, work_of(&call->host), run_job, &j);
     return j.error;
 }

@@ -6,14 +6,18 @@
 /* What the host is given to run a layer as a device of kernels/stepped. */
 typedef struct {
     pool *pool;
-    int64_t rows, steps; /* of the layer: each matrix meets all rows, in so many parts */
-    int64_t work;        /* in multiply-adds, as pool_run takes it */
+    int64_t rows, steps, batch; /* of the layer: each matrix meets all rows, in so many parts, the
+                                   first or last of which has `batch` */
+    int64_t hidden_size, state_size;
+    int64_t row_work; /* of a row, in multiply-adds */
     void *scratch;
     int64_t products_nbytes, panels_nbytes; /* of scratch: for a product, and behind it */
+    int64_t own_nbytes;                     /* of the former, for a worker's own product */
+    int owns_sequences;                     /* a worker, else units */
 } host_device;
 
-/* Kernels of a storage type, as `launch` takes them: load_states, store_states, project_forward,
- * project_backward, mask_states, mask_products, by number in this order. */
+/* Kernels of a storage type, as `launch` takes them: load_states, store_states, mask_states,
+ * mask_products, project_forward, project_backward, by number in this order. */
 void *stepped_function(int storage, int number);
 
 /* pointwise_forward, pointwise_backward, operand_forward, operand_backward of a cell, which is
