@@ -76,7 +76,7 @@ class HostEngine:
         matrices, host, sequence = _matrices(layer), self._call.host, layer.sequence
         host.rows, host.steps = sequence.rows, sequence.steps
         host.batch = max(sequence.batch_sizes, default=0)
-        host.hidden_size, host.state_size = layer.config.hidden_size, layer.config.state_size
+        host.step_matrices = len(matrices) - (layer.input is not None)
         host.row_work = sum(rows * columns for rows, columns in matrices)
         host.row_work += OF_CELL * layer.config.num_gates * layer.config.hidden_size
         order = -1 if self._is_backward else 1
@@ -112,14 +112,14 @@ def check_steps(error: int) -> None:
 
 
 def _matrices(layer: Layer) -> list[tuple[int, int]]:
-    """Rows and columns of those that steps multiply by, forward."""
+    """Rows and columns of those that rows are multiplied by, forward; the input matrix is last."""
     config = layer.config
     gates = config.num_gates * config.hidden_size
     found = [(gates, config.initial_size)]
     if config.record.late is not None:
         found.append((config.hidden_size, config.hidden_size))  # backward, apart from the others
-    if layer.input is not None:
-        found.append((gates, layer.input_size))
     if layer.projection is not None:
         found.append((config.state_size, config.hidden_size))
+    if layer.input is not None:
+        found.append((gates, layer.input_size))
     return found

@@ -25,8 +25,8 @@ typedef struct {
     int (*broadcasts)(const gemm_call *); /* whether it broadcasts b, where that lies, to rows */
     /* Of a matrix b that is packed once, its panels, for products of a few rows each: their bytes,
      * a worker's part of packing them, scratch of such a product, and a worker's part of it. */
-    int64_t (*panels_nbytes)(const gemm_call *);
-    void (*pack_panels)(const gemm_call *, void *panels, const step_part *);
+    int64_t (*panels_nbytes)(const gemm_call *, int threads);
+    void (*pack_panels)(const gemm_call *, void *panels, worker);
     int64_t (*panel_scratch)(const gemm_call *, int threads);
     void (*panel_product)(const gemm_call *, const void *panels, void *scratch, const step_part *);
     void (*column_sums)(const sums_call *, worker);

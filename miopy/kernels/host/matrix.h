@@ -37,7 +37,6 @@ typedef struct gemm_call {
     operand a, b;
     void *c;
     int64_t c_row;
-    int64_t units;                /* of each plane of columns, of one of the steps (panels.inc) */
     const struct gemm_call *also; /* another product of the same a, types and `accumulate`; NULL */
     const sums_call *sums;        /* column sums of the transpose of a, of the first; or NULL */
 } gemm_call;

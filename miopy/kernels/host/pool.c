@@ -46,7 +46,7 @@ struct pool {
     _Atomic int idle;         /* threads asleep until the next job */
     int64_t last_alone;       /* when a job was last not worth waking them, in nanoseconds */
     int close;                /* such jobs that followed each other closely */
-    int64_t third_level;      /* bytes of that cache, 0 if not known */
+    int64_t second_level, third_level; /* bytes of those caches, 0 if not known */
 #if defined(__linux__)
     cpu_set_t allowed; /* the processors its threads were told to use */
 #endif
@@ -182,13 +182,14 @@ static void start_threads(pool *p)
     }
 }
 
-static int64_t third_level_nbytes(void)
+static void ask_caches(pool *p)
 {
 #if defined(_SC_LEVEL3_CACHE_SIZE)
-    const int64_t nbytes = sysconf(_SC_LEVEL3_CACHE_SIZE);
-    return nbytes > 0 ? nbytes : 0;
+    const int64_t second = sysconf(_SC_LEVEL2_CACHE_SIZE), third = sysconf(_SC_LEVEL3_CACHE_SIZE);
+    p->second_level = second > 0 ? second : 0;
+    p->third_level = third > 0 ? third : 0;
 #else
-    return 0;
+    (void)p;
 #endif
 }
 
@@ -198,7 +199,8 @@ pool *pool_create(int threads, int build)
     pool *p = aligned_alloc(LINE, (nbytes + LINE - 1) / LINE * LINE);
     if (!p)
         return 0;
-    *p = (pool){.size = threads, .build = build, .third_level = third_level_nbytes()};
+    *p = (pool){.size = threads, .build = build};
+    ask_caches(p);
     begin_process(p);
     return p;
 }
@@ -219,6 +221,7 @@ void pool_destroy(pool *p)
 
 int pool_threads(const pool *p) { return p->size; }
 int pool_build(const pool *p) { return p->build; }
+int64_t pool_second_level(const pool *p) { return p->second_level; }
 int64_t pool_third_level(const pool *p) { return p->third_level; }
 
 /* Whether threads are to be left alone with such a job. If they sleep, they are woken for the next

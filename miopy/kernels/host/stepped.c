@@ -2,9 +2,8 @@
  * steps, and each does its part of a launch and of a product. A matrix that the rows of several
  * steps meet is packed when the first do.
  *
- * In the kernels of steps and in products of packed matrices a worker owns some units, or some
- * sequences where the matrices are small (step_part.h). Workers meet only before one reads what
- * another may have written. */
+ * Workers meet before one touches what another may have written. Where matrices are small, each
+ * owns sequences, of which it takes all steps (step_part.h). */
 #include "stepped.h"
 
 #include "../stepped/calls.h"
@@ -22,17 +21,16 @@ enum { TOO_LITTLE_SCRATCH = 1 };
 enum { MOST_MATRICES = 8, FEW_ROWS = 256 };
 /* For packing to repay: rows of a pass, those where steps broadcast the matrix, and steps. */
 enum { ENOUGH_ROWS = 41, ENOUGH_BROADCAST_ROWS = 129, ENOUGH_STEPS = 12 };
-/* Bytes of panels up to which workers own sequences, if they have so many each: what all read stays
- * in the second-level caches. */
-enum { NEAR_PANELS = 640000, LEAST_SEQUENCES = 2 };
-enum { MOST_PLANES_OF_UNITS = 4 };
+/* Workers own sequences if they have so many each, and all that steps read stays in the
+ * second-level cache of each, which is as large where the system does not tell. */
+enum { LEAST_SEQUENCES = 2, LEAST_SECOND_LEVEL = 1 << 19 };
 /* Multiply-adds of a step that take as long as its workers' meetings. */
 enum { WORTH_MEETING = 400000 };
 /* Kernels of all cells, of which the first are shared by numbers, of each, and storage types. */
-enum { COMMON = 6, SHARED = 4, OWN = 4, OPERAND_BACKWARD = 3, TYPES = 4 };
-/* What workers have written or read since they met: nothing, their own sequences, anything, or
- * their own of so many units. */
-enum { NOTHING = 0, SEQUENCES = -1, ANYTHING = -2 };
+enum { COMMON = 6, SHARED = 4, OWN = 4, TYPES = 4 };
+
+/* What workers may have written since they met. */
+typedef enum { NOTHING, OWN_SEQUENCES, ANYTHING } touched;
 
 /* A matrix that is packed. */
 typedef struct {
@@ -46,8 +44,8 @@ typedef struct {
     const host_device *host;
     worker w;
     step_part part;
-    int64_t written; /* since workers met */
-    int64_t used;    /* bytes of panels */
+    touched written;
+    int64_t used; /* bytes of panels */
     int count;
     packed_matrix packed[MOST_MATRICES];
 } context;
@@ -77,20 +75,12 @@ static const step_table *steps_for(const pool *p, int storage)
     return storage == F64 ? &base_double_steps : &base_float_steps;
 }
 
-/* Meet before something that reads and writes so much, unless what was written is the same
- * worker's own. */
-static void before_touching(context *c, int64_t part)
+/* Meet before something that touches so much, unless all that was written is this worker's own. */
+static void before_touching(context *c, touched what)
 {
-    if (c->written != NOTHING && (part == ANYTHING || part != c->written)) {
+    if (c->written != NOTHING && (what == ANYTHING || c->written == ANYTHING))
         meet(c->w);
-        c->written = NOTHING;
-    }
-}
-
-/* The part of so many units that a worker owns. */
-static int64_t own_part(const context *c, int64_t units)
-{
-    return c->part.shares_units ? units : SEQUENCES;
+    c->written = what;
 }
 
 static int launch(void *function, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z,
@@ -107,13 +97,9 @@ static int launch(void *function, unsigned int grid_x, unsigned int grid_y, unsi
     const int storage = (int)((intptr_t)function - 1) % TYPES;
     const int number = (int)((intptr_t)function - 1) / TYPES;
     const step_table *steps = steps_for(c->w.pool, storage);
-    const int64_t units = number < COMMON ? c->host->state_size : c->host->hidden_size;
-    const int64_t part = number < SHARED ? ANYTHING : own_part(c, units);
     (void)grid_x, (void)grid_y, (void)grid_z, (void)block_x, (void)block_y, (void)block_z;
     (void)shared_nbytes, (void)extra;
-    /* The late gate's planes, which are written again, are what others' products may yet read. */
-    const int is_read = number >= COMMON && (number - COMMON) % OWN == OPERAND_BACKWARD;
-    before_touching(c, is_read && c->part.shares_units ? ANYTHING : part);
+    before_touching(c, number < SHARED || !c->part.batch ? ANYTHING : OWN_SEQUENCES);
     if (number < SHARED)
         common[storage][number](arguments, c->w);
     else if (number < COMMON)
@@ -121,12 +107,8 @@ static int launch(void *function, unsigned int grid_x, unsigned int grid_y, unsi
     else
         steps->cells[(number - COMMON) / OWN][(number - COMMON) % OWN](arguments, storage,
                                                                        &c->part);
-    c->written = part;
     return 0;
 }
-
-/* Whether each step has all sequences. */
-static int are_even(const host_device *host) { return host->batch * host->steps == host->rows; }
 
 /* Whether packing a matrix repays, which several steps meet. */
 static int repays_packing(const host_device *host, int broadcasts)
@@ -146,13 +128,13 @@ static void *panels_of(context *c, const kernel_table *kernels, const gemm_call 
             each->across == b->across && each->along == b->along)
             return each->panels;
     }
-    const int64_t nbytes = kernels->panels_nbytes(call);
+    const int64_t nbytes = kernels->panels_nbytes(call, c->w.threads);
     if (!repays_packing(host, kernels->broadcasts(call)) || host->rows == call->M ||
         c->count == MOST_MATRICES || c->used + nbytes > host->panels_nbytes)
         return 0;
     void *panels = (char *)host->scratch + host->products_nbytes + c->used;
-    kernels->pack_panels(call, panels, &c->part);
-    if (!c->part.shares_units) {
+    kernels->pack_panels(call, panels, c->w);
+    if (c->part.batch) {
         meet(c->w);
         c->written = NOTHING;
     }
@@ -161,45 +143,24 @@ static void *panels_of(context *c, const kernel_table *kernels, const gemm_call 
     return panels;
 }
 
-/* Columns are planes of a layer's units, or of as many as there are columns. */
-static gemm_call product_of(const host_device *host, int storage, int c_storage, int64_t M,
-                            int64_t N, int64_t K)
+static gemm_call product_of(int storage, int c_storage, int64_t M, int64_t N, int64_t K)
 {
-    const int64_t H = host->hidden_size;
-    const int has_planes = H && N % H == 0 && N / H <= MOST_PLANES_OF_UNITS;
-    return (gemm_call){.storage = storage,
-                       .c_storage = c_storage,
-                       .M = M,
-                       .N = N,
-                       .K = K,
-                       .units = has_planes ? H : N};
+    return (gemm_call){.storage = storage, .c_storage = c_storage, .M = M, .N = N, .K = K};
 }
 
-/* The part of a product of so many rows that is a worker's. Where workers own sequences it is its
- * own only if the rows are those of a step, from the first on, else as many rows. */
-static step_part part_of_product(const context *c, int64_t rows, int *is_own)
-{
-    const worker w = c->w;
-    *is_own = c->part.shares_units || (rows == c->host->batch && are_even(c->host));
-    if (*is_own)
-        return c->part;
-    return (step_part){w, rows * w.rank / w.threads, rows * (w.rank + 1) / w.threads, 0};
-}
-
+/* Where workers own sequences, each takes rows: its own only if these are of a step. */
 static int packed_product(context *c, const kernel_table *kernels, const gemm_call *call,
                           const void *panels)
 {
     const host_device *host = c->host;
-    int is_own;
-    const step_part part = part_of_product(c, call->M, &is_own);
-    const int sharing = part.shares_units ? c->w.threads : 1;
-    const int64_t first = part.shares_units ? 0 : c->w.rank * host->own_nbytes;
-    if (kernels->panel_scratch(call, sharing) >
-        (part.shares_units ? host->products_nbytes : host->own_nbytes))
+    const int by_rows = c->part.batch > 0;
+    const step_part part = {c->w, by_rows ? call->M : 0};
+    const int64_t room = by_rows ? host->own_nbytes : host->products_nbytes;
+    char *scratch = (char *)host->scratch + (by_rows ? c->w.rank * host->own_nbytes : 0);
+    if (kernels->panel_scratch(call, by_rows ? 1 : c->w.threads) > room)
         return TOO_LITTLE_SCRATCH;
-    before_touching(c, is_own && !part.shares_units ? SEQUENCES : ANYTHING);
-    kernels->panel_product(call, panels, (char *)host->scratch + first, &part);
-    c->written = is_own ? own_part(c, call->units) : ANYTHING;
+    before_touching(c, by_rows && call->M == host->batch ? OWN_SEQUENCES : ANYTHING);
+    kernels->panel_product(call, panels, scratch, &part);
     return 0;
 }
 
@@ -212,7 +173,7 @@ static int multiply(void *blas, int op_a, int op_b, int m, int n, int k, const v
     const host_device *host = own->host;
     const kernel_table *kernels = kernels_for(own->w.pool, a_type);
     const int real_type = a_type == F64 ? F64 : F32;
-    gemm_call call = product_of(host, a_type, c_type, n, m, k);
+    gemm_call call = product_of(a_type, c_type, n, m, k);
     (void)alpha, (void)b_type, (void)compute, (void)algorithm; /* 1, a_type, and no choice */
     call.accumulate = a_type == F64 ? *(const double *)beta != 0 : *(const float *)beta != 0;
     call.a = (operand){.at = b, .across = op_b ? 1 : ldb, .along = op_b ? ldb : 1};
@@ -227,53 +188,44 @@ static int multiply(void *blas, int op_a, int op_b, int m, int n, int k, const v
         return TOO_LITTLE_SCRATCH;
     before_touching(own, ANYTHING);
     kernels->gemm(&call, host->scratch, own->w);
-    own->written = ANYTHING;
     return 0;
 }
 
-/* Whether workers own sequences, not units: packed products of all steps have the same, or units
- * are few. */
-static int owns_sequences(const host_device *host, int threads)
+/* Whether workers own sequences: all steps have the same, and their packed matrices are small. */
+static int owns_sequences(const host_device *host, int threads, int64_t nbytes)
 {
-    const int is_near = host->panels_nbytes && host->panels_nbytes <= NEAR_PANELS;
-    const int has_few_units = 2 * CEIL(host->hidden_size, UNITS_TOGETHER) <= threads;
-    return host->batch >= LEAST_SEQUENCES * threads &&
-           ((is_near && are_even(host)) || has_few_units);
+    const int64_t cache = MOST(pool_second_level(host->pool), LEAST_SECOND_LEVEL);
+    const int is_even = host->batch * host->steps == host->rows;
+    return nbytes && nbytes <= cache * 3 / 4 && is_even && host->batch >= LEAST_SEQUENCES * threads;
 }
 
 int64_t stepped_scratch(host_device *host, int storage, int64_t count, const int64_t *matrices)
 {
     const kernel_table *kernels = kernels_for(host->pool, storage);
     const int threads = pool_threads(host->pool), real_type = storage == F64 ? F64 : F32;
-    int64_t shared_nbytes = 0, own_nbytes = 0;
+    int64_t shared_nbytes = 0, own_nbytes = 0, steps_nbytes = 0;
     host->panels_nbytes = 0;
     for (int64_t i = 0; i < count; i++) {
         const int64_t N = matrices[2 * i], K = matrices[2 * i + 1];
-        gemm_call call = product_of(host, storage, real_type, MOST(host->rows, 1), N, K);
-        gemm_call few = product_of(host, storage, real_type, LEAST(call.M, FEW_ROWS), N, K);
+        gemm_call call = product_of(storage, real_type, MOST(host->rows, 1), N, K);
+        gemm_call few = product_of(storage, real_type, LEAST(call.M, FEW_ROWS), N, K);
         /* Gates before and behind a late one, and that, are panels of their own. */
-        const gemm_call parts = product_of(host, storage, real_type, 1, N, K + 3 * 64);
+        const gemm_call parts = product_of(storage, real_type, 1, N + 3 * 64, K);
         call.a.along = call.b.along = 1; /* which takes most */
         shared_nbytes = MOST(shared_nbytes, kernels->gemm_scratch(&call, threads));
         shared_nbytes = MOST(shared_nbytes, kernels->panel_scratch(&few, threads));
         own_nbytes = MOST(own_nbytes, kernels->panel_scratch(&few, 1));
         if (repays_packing(host, 0))
-            host->panels_nbytes += kernels->panels_nbytes(&parts);
+            host->panels_nbytes += kernels->panels_nbytes(&parts, threads);
+        if (i < host->step_matrices)
+            steps_nbytes = host->panels_nbytes;
     }
-    host->owns_sequences = owns_sequences(host, threads);
+    host->owns_sequences = owns_sequences(host, threads, steps_nbytes);
     host->own_nbytes = CEIL(own_nbytes, 64) * 64;
     if (host->owns_sequences)
         shared_nbytes = MOST(shared_nbytes, threads * host->own_nbytes);
     host->products_nbytes = CEIL(shared_nbytes, 64) * 64;
     return host->products_nbytes + host->panels_nbytes;
-}
-
-static step_part part_of(const host_device *host, worker w)
-{
-    const int64_t batch = host->batch;
-    if (!host->owns_sequences)
-        return (step_part){w, 0, INT64_MAX, 1};
-    return (step_part){w, batch * w.rank / w.threads, batch * (w.rank + 1) / w.threads, 0};
 }
 
 typedef struct {
@@ -284,7 +236,8 @@ typedef struct {
 static void run_job(void *arg, worker w)
 {
     job *j = arg;
-    context c = {.host = &j->call->host, .w = w, .part = part_of(&j->call->host, w)};
+    const host_device *host = &j->call->host;
+    context c = {.host = host, .w = w, .part = {w, host->owns_sequences ? host->batch : 0}};
     device_calls calls = *(const device_calls *)j->call->calls;
     calls.launch = launch, calls.gemm = multiply;
     calls.blas = calls.stream = &c;

@@ -8,12 +8,12 @@ typedef struct {
     pool *pool;
     int64_t rows, steps, batch; /* of the layer: each matrix meets all rows, in so many parts, the
                                    first or last of which has `batch` */
-    int64_t hidden_size, state_size;
-    int64_t row_work; /* of a row, in multiply-adds */
+    int64_t row_work;           /* of a row, in multiply-adds */
+    int64_t step_matrices;      /* how many of the layer's matrices each step reads: the first */
     void *scratch;
     int64_t products_nbytes, panels_nbytes; /* of scratch: for a product, and behind it */
     int64_t own_nbytes;                     /* of the former, for a worker's own product */
-    int owns_sequences;                     /* a worker, else units */
+    int owns_sequences;                     /* whether workers do */
 } host_device;
 
 /* Kernels of a storage type, as `launch` takes them: load_states, store_states, mask_states,
@@ -24,7 +24,7 @@ void *stepped_function(int storage, int number);
  * numbered as in core/cells.py; NULL for what it has not. */
 void *stepped_cell_function(int cell, int storage, int number);
 
-/* Sets what scratch needs, in bytes, for a layer whose steps multiply rows by so many matrices,
+/* Sets what scratch needs, in bytes, for a layer whose rows are multiplied by so many matrices,
  * (N, K) each, of a storage type; answers the sum. */
 int64_t stepped_scratch(host_device *host, int storage, int64_t count, const int64_t *matrices);
 

@@ -14,7 +14,8 @@ typedef struct {
 /* As given to pool_create. */
 int pool_build(const pool *p);
 
-/* Bytes of the third-level cache, or 0 if the system does not tell. */
+/* Bytes of a core's second-level and of the third-level cache, or 0 if the system does not tell. */
+int64_t pool_second_level(const pool *p);
 int64_t pool_third_level(const pool *p);
 
 /* Runs job(arg), of about so many multiply-adds, on every worker, or on the caller alone where it
