@@ -1,7 +1,10 @@
 """Networks whose steps the host runs one by one: every cell, with and without a projection, so many
-rows that their matrices are packed, and few; by every build, in any number of threads."""
+rows that their matrices are packed, and few; by every build, in any number of threads. And cells
+with peepholes or attention, which its own kernels run."""
 
 from __future__ import annotations
+
+import dataclasses
 
 import numpy as np
 import pytest
@@ -12,6 +15,7 @@ from harness import summands
 from oracle import EVERY_GATES
 from test_edges import FencedScratch
 from test_gradients import DoubleRun
+from test_host_paths import PATHS
 from tolerance import assert_close
 
 from miopy.backends import host
@@ -22,6 +26,12 @@ from miopy.core.config import RNNConfig
 STEPWISE = [name for name, cell in CELLS.items() if not cell.is_plain]
 PROJECTED = ("lstm", "peephole_lstm")
 NETWORKS = [(name, 0) for name in STEPWISE] + [(name, 5) for name in PROJECTED]
+OWN = [
+    (name, 0)
+    for name, cell in CELLS.items()
+    if cell.is_plain and (cell.peepholes or cell.attention)
+]
+EVERY = NETWORKS + OWN
 MANY = (7,) * 9 + (5, 5, 1)  # rows of steps: more than repay packing
 FEW = (3, 3, 1)
 LONG = (1,) * 14  # steps that are as many as repay it
@@ -33,30 +43,36 @@ def config_of(network: tuple[str, int], dtype: str, sizes: tuple[int, int] = (11
     return RNNConfig(cell, *sizes, 2, "concat", dtype=dtype, projection_size=projection_size)
 
 
-def twin(run: CoreRun, batch_sizes: tuple[int, ...], network: tuple[str, int]) -> CoreRun:
+def twin(run: CoreRun, batch_sizes: tuple[int, ...]) -> CoreRun:
     """The same numbers in double."""
-    other = CoreRun(run.backend, config_of(network, "float64"), batch_sizes)
+    config = dataclasses.replace(run.config, dtype="float64")
+    other = CoreRun(run.backend, config, batch_sizes)
     for name in other.arrays.keys() - {"workspace", "reserve"}:
         other.arrays[name][...] = values(run.arrays[name], run.config.dtype)
     return other
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
-@pytest.mark.parametrize("batch_sizes", [MANY, FEW, LONG], ids=["many", "few", "long"])
-@pytest.mark.parametrize("network", NETWORKS, ids=str)
-def test_types_agree_with_double(host_device, network, batch_sizes, dtype):
-    run = CoreRun(host_device, config_of(network, dtype), batch_sizes)
-    other = twin(run, batch_sizes, network)
+def agree_with_double(run: CoreRun, batch_sizes: tuple[int, ...], units: float) -> None:
+    other = twin(run, batch_sizes)
     for each in (run, other):
         each.results()
     for name in RESULTS:
         wanted = other.arrays[name]
-        difference = values(run.arrays[name], dtype) - wanted
-        assert np.linalg.norm(difference) < 40 * UNIT[dtype] * np.linalg.norm(wanted), name
+        difference = values(run.arrays[name], run.config.dtype) - wanted
+        most = units * UNIT[run.config.dtype] * np.linalg.norm(wanted)
+        assert np.linalg.norm(difference) < most, name
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
+@pytest.mark.parametrize("batch_sizes", [MANY, FEW, LONG], ids=["many", "few", "long"])
+@pytest.mark.parametrize("network", EVERY, ids=str)
+def test_types_agree_with_double(host_device, network, batch_sizes, dtype):
+    run = CoreRun(host_device, config_of(network, dtype), batch_sizes)
+    agree_with_double(run, batch_sizes, 40)
 
 
 @pytest.mark.parametrize("masked", [False, True], ids=["", "masked"])
-@pytest.mark.parametrize("network", NETWORKS, ids=str)
+@pytest.mark.parametrize("network", EVERY, ids=str)
 def test_double_agrees_with_the_reference(host_device, network, masked):
     cell, projection_size = network
     options = {"projection_size": projection_size, "masked": masked, "dtype": "float64"}
@@ -76,7 +92,7 @@ OWNED = [
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 @pytest.mark.parametrize(("hidden_size", "batch_sizes"), OWNED, ids=str)
-@pytest.mark.parametrize("network", NETWORKS, ids=str)
+@pytest.mark.parametrize("network", EVERY, ids=str)
 def test_results_do_not_depend_on_the_number_of_threads(
     monkeypatch, network, hidden_size, batch_sizes, dtype
 ):
@@ -99,7 +115,7 @@ class DirtyScratch(FencedScratch):
 
 @pytest.mark.usefixtures("host_device")
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float64"])
-@pytest.mark.parametrize("network", NETWORKS, ids=str)
+@pytest.mark.parametrize("network", EVERY, ids=str)
 def test_no_step_leaves_its_arrays_or_its_scratch(monkeypatch, network, dtype):
     monkeypatch.setenv("MIOPY_NUM_THREADS", "3")
     device = DirtyScratch()
@@ -121,3 +137,16 @@ def test_these_networks_run_step_by_step(host_device):
         CoreRun(host_device, config_of(network, "float32"), FEW).forward()
     assert runs and not any(has_own_kernels(run.layer) for run in runs)
     assert {run.layer.config.cell for run in runs} <= set(EVERY_GATES)
+
+
+@pytest.mark.parametrize("network", OWN, ids=str)
+@pytest.mark.parametrize("path", PATHS)
+def test_peepholes_and_attention_on_every_path(monkeypatch, path, network):
+    monkeypatch.setenv("MIOPY_NUM_THREADS", "2")
+    case = PATHS[path]
+    steps = range(max(case.lengths))
+    batch_sizes = tuple(sum(length > step for length in case.lengths) for step in steps)
+    config = config_of(network, "float32", (case.input_size, case.hidden_size))
+    run = CoreRun(host.create(), config, batch_sizes)
+    run.arrays["w"] *= case.hidden_size**-0.5  # else long networks are chaotic
+    agree_with_double(run, batch_sizes, 40)

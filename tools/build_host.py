@@ -40,10 +40,10 @@ def cells() -> str:
         separate = sum(1 << cell.gates.index(gate) for gate in cell.separate)
         states = 2 if cell.has_cell_state else 1
         counts = f"{len(cell.gates)}, {separate}, {len(cell.saved)}, {states}"
+        counts += f", {len(cell.peepholes)}, {int(cell.attention)}"
         if cell.is_plain:
             own.append(f"    X({number}, {cell.name}, {counts})")
-        others = f"{len(cell.peepholes)}, {int(cell.attention)}, {int(cell.late is not None)}"
-        steps.append(f"    X({number}, {cell.name}, {counts}, {others})")
+        steps.append(f"    X({number}, {cell.name}, {counts}, {int(cell.late is not None)})")
     lines += [" \\\n".join(own), " \\\n".join(steps)]
     return "\n".join(lines) + "\n"
 

@@ -59,6 +59,8 @@ def _layer(layer: Layer) -> Any:
     target.recurrent_out, target.recurrent_in = layer.recurrent.row, layer.recurrent.column
     target.input_bias = list(map(pointer, layer.input_biases))
     target.recurrent_bias = list(map(pointer, layer.recurrent_biases))
+    if layer.peepholes:
+        target.peepholes = pointer(layer.peepholes[0])
     for gate, position in enumerate(layer.position):
         target.position[gate] = position
     target.idle_keeps_state = config.idle_keeps_state
@@ -143,6 +145,7 @@ class Operations:
         call = ffi.new("forward_pass *")
         call.layer = _layer(run.layer)[0]
         call.x, call.x_row = pointer(run.x.address), run.x.row
+        call.attention = pointer(run.attention)
         call.hx, call.cx = pointer(run.hx), pointer(run.cx)
         call.output, call.output_row = pointer(run.output.address), run.output.row
         if run.y is not None:
@@ -158,6 +161,7 @@ class Operations:
         if run.mask is not None:
             call.mask = ffi.cast("uint8_t *", run.mask.address)
             call.mask_row, call.scale = run.mask.row, run.scale
+        call.attention = pointer(run.attention)
         call.hx, call.cx = pointer(run.hx), pointer(run.cx)
         call.output, call.output_row = pointer(run.output.address), run.output.row
         call.cells, call.saved = pointer(run.cells), pointer(run.saved)

@@ -66,10 +66,8 @@ class Cell:
 
     @property
     def is_plain(self) -> bool:
-        """Whether its math takes nothing but products with their biases, and states, and is known
-        when it is compiled."""
-        takes_more = self.peepholes or self.attention or self.activations
-        return not takes_more and self.late is None
+        """Whether all its products are with h, and its math is known when it is compiled."""
+        return self.late is None and not self.activations
 
     def input_plane(self, gate: int) -> int:
         """The plane of a gate's input product; its recurrent product is in plane `gate`."""

@@ -11,7 +11,7 @@
 #define LEAST(a, b) ((a) < (b) ? (a) : (b))
 #define MOST(a, b) ((a) > (b) ? (a) : (b))
 
-enum { MOST_CELLS = 8 };
+enum { MOST_CELLS = 16 };
 
 /* The functions run on every worker of a job; *_scratch answers bytes for that many threads. */
 typedef struct {

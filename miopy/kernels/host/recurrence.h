@@ -17,6 +17,7 @@ typedef struct {
     const void *input, *recurrent;
     int64_t input_out, input_in, recurrent_out, recurrent_in;
     const void *input_bias[4], *recurrent_bias[4];
+    const void *peepholes; /* (peepholes, hidden_size) of a cell that has any */
     int position[4];
     int idle_keeps_state; /* what a sequence without a step leaves: its initial states, or zeros */
     int keeps_planes;     /* whether others read what forward keeps; see reserve.inc */
@@ -25,6 +26,7 @@ typedef struct {
 
 /* Forward over a whole sequence.
  *   x        (rows, input_size), rows x_row apart; without input matrix added to every gate
+ *   attention (rows), of a cell that takes it
  *   hx cx    (batch, H) or NULL for zeros
  *   output   (rows, H), rows output_row apart; y the same again, or NULL
  *   hy cy    (batch, H) or NULL
@@ -33,7 +35,7 @@ typedef struct {
     rnn_layer layer;
     const void *x;
     int64_t x_row;
-    const void *hx, *cx;
+    const void *attention, *hx, *cx;
     void *output, *y;
     int64_t output_row, y_row;
     void *hy, *cy, *cells, *saved;
@@ -42,7 +44,7 @@ typedef struct {
 /* Backward over a whole sequence: from the gradient of the output to that of the pre-activations.
  *   dy       (rows, H), rows dy_row apart; may stand where dgates plane 0 is written
  *   mask     (rows, H) bytes, rows mask_row apart, or NULL: dy counts mask * scale times
- *   output cells saved hx cx   as forward left and got them
+ *   attention output cells saved hx cx   as forward left and got them
  *   dhy dcy  (batch, H) or NULL for zeros
  *   dhx dcx  (batch, H), overwritten, or NULL
  *   dgates   (rows, planes, H), rows dgates_row apart: gates in layout order, then input planes */
@@ -53,7 +55,7 @@ typedef struct {
     const uint8_t *mask;
     int64_t mask_row;
     double scale;
-    const void *hx, *cx, *output;
+    const void *attention, *hx, *cx, *output;
     int64_t output_row;
     const void *cells, *saved, *dhy, *dcy;
     void *dhx, *dcx, *dgates;
