@@ -1,6 +1,6 @@
-"""Networks whose steps the host runs one by one: every cell, with and without a projection, so many
-rows that their matrices are packed, and few; by every build, in any number of threads. And cells
-with peepholes or attention, which its own kernels run."""
+"""Networks whose steps the host runs one by one: cells with late gates or chosen activations, and
+projections, so many rows that their matrices are packed, and few; by every build, in any number of
+threads. And cells with peepholes or attention, which its own kernels run."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def twin(run: CoreRun, batch_sizes: tuple[int, ...]) -> CoreRun:
     return other
 
 
-def agree_with_double(run: CoreRun, batch_sizes: tuple[int, ...], units: float) -> None:
+def check_with_double(run: CoreRun, batch_sizes: tuple[int, ...], units: float) -> None:
     other = twin(run, batch_sizes)
     for each in (run, other):
         each.results()
@@ -68,7 +68,7 @@ def agree_with_double(run: CoreRun, batch_sizes: tuple[int, ...], units: float) 
 @pytest.mark.parametrize("network", EVERY, ids=str)
 def test_types_agree_with_double(host_device, network, batch_sizes, dtype):
     run = CoreRun(host_device, config_of(network, dtype), batch_sizes)
-    agree_with_double(run, batch_sizes, 40)
+    check_with_double(run, batch_sizes, 40)
 
 
 @pytest.mark.parametrize("masked", [False, True], ids=["", "masked"])
@@ -83,25 +83,33 @@ def test_double_agrees_with_the_reference(host_device, network, masked):
         assert_close(name, got, reference.training[name], "float64", summands(case, name))
 
 
-# Workers share what there is, or own sequences, as small matrices of even steps let them.
-OWNED = [
-    *((150, sizes) for sizes in ((16,) * 4, (2,) * 30, (300,), MANY)),
-    *((45, sizes) for sizes in ((12,) * 5, (21, 21, 20))),
-]
+OWNED = (12,) * 20  # small matrices and even steps: workers own sequences
 
 
-@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
-@pytest.mark.parametrize(("hidden_size", "batch_sizes"), OWNED, ids=str)
-@pytest.mark.parametrize("network", EVERY, ids=str)
-def test_results_do_not_depend_on_the_number_of_threads(
-    monkeypatch, network, hidden_size, batch_sizes, dtype
-):
+def results_in_threads(monkeypatch, config: RNNConfig, batch_sizes: tuple[int, ...]) -> list:
     results = []
     for threads in (1, 2, 3, 5):
         monkeypatch.setenv("MIOPY_NUM_THREADS", str(threads))
-        config = config_of(network, dtype, (70, hidden_size))
         results.append(CoreRun(host.create(), config, batch_sizes).results())
-    assert all(each == results[0] for each in results)
+    return results
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+@pytest.mark.parametrize("batch_sizes", [(16,) * 4, (2,) * 30, (300,), MANY, OWNED], ids=str)
+@pytest.mark.parametrize("network", EVERY, ids=str)
+def test_results_do_not_depend_on_the_number_of_threads(monkeypatch, network, batch_sizes, dtype):
+    config = config_of(network, dtype, (70, 45 if batch_sizes == OWNED else 150))
+    first, *others = results_in_threads(monkeypatch, config, batch_sizes)
+    assert all(each == first for each in others)
+
+
+@pytest.mark.parametrize("build", host.builds())
+@pytest.mark.parametrize("network", EVERY, ids=str)
+def test_no_build_depends_on_the_number_of_threads(monkeypatch, network, build):
+    monkeypatch.setenv("MIOPY_ISA", build)
+    config = config_of(network, "float32", (70, 45))
+    first, *others = results_in_threads(monkeypatch, config, OWNED)
+    assert all(each == first for each in others)
 
 
 class DirtyScratch(FencedScratch):
@@ -149,4 +157,4 @@ def test_peepholes_and_attention_on_every_path(monkeypatch, path, network):
     config = config_of(network, "float32", (case.input_size, case.hidden_size))
     run = CoreRun(host.create(), config, batch_sizes)
     run.arrays["w"] *= case.hidden_size**-0.5  # else long networks are chaotic
-    agree_with_double(run, batch_sizes, 40)
+    check_with_double(run, batch_sizes, 40)

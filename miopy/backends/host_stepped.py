@@ -76,14 +76,14 @@ class HostEngine:
         matrices, host, sequence = _matrices(layer), self._call.host, layer.sequence
         host.rows, host.steps = sequence.rows, sequence.steps
         host.batch = max(sequence.batch_sizes, default=0)
-        host.step_matrices = len(matrices) - (layer.input is not None)
+        host.is_masked = layer.config.recurrent_mask
         host.row_work = sum(rows * columns for rows, columns in matrices)
         host.row_work += OF_CELL * layer.config.num_gates * layer.config.hidden_size
         order = -1 if self._is_backward else 1
         flat = [size for each in matrices for size in each[::order]]
-        storage = STORAGE[layer.config.dtype]
+        storage, of_steps = STORAGE[layer.config.dtype], len(matrices) - (layer.input is not None)
         products = lib.stepped_scratch(
-            ffi.addressof(host), storage, len(flat) // 2, ffi.new("int64_t[]", flat)
+            ffi.addressof(host), storage, len(matrices), of_steps, ffi.new("int64_t[]", flat)
         )
         starts = [0]
         for size in (*nbytes, products):

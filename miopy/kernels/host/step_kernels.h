@@ -2,7 +2,6 @@
 #ifndef MIOPY_STEP_KERNELS_H
 #define MIOPY_STEP_KERNELS_H
 #include "kernels.h"
-#include "step_part.h"
 
 /* A worker's part of what a kernel of ../pointwise.c, ../operand.c or ../project.c does, given a
  * launch's arguments, on elements of a storage type. */

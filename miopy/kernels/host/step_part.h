@@ -7,7 +7,7 @@
 
 typedef struct {
     worker w;
-    int64_t batch; /* whose sequences are owned, row b being sequence b; 0: none are */
+    int64_t batch; /* rows of which each worker has its own, the sequences of a step; 0: none do */
 } step_part;
 
 /* Rows of its own sequences, of so many rows. */

@@ -22,14 +22,14 @@ enum { MOST_MATRICES = 8, FEW_ROWS = 256 };
 /* For packing to repay: rows of a pass, those where steps broadcast the matrix, and steps. */
 enum { ENOUGH_ROWS = 41, ENOUGH_BROADCAST_ROWS = 129, ENOUGH_STEPS = 12 };
 /* Workers own sequences if they have so many each, and all that steps read stays in the
- * second-level cache of each, which is as large where the system does not tell. */
-enum { LEAST_SEQUENCES = 2, LEAST_SECOND_LEVEL = 1 << 19 };
+ * second-level cache of each; how large that is where the system does not tell. */
+enum { LEAST_SEQUENCES = 2, USUAL_SECOND_LEVEL = 1 << 19 };
 /* Multiply-adds of a step that take as long as its workers' meetings. */
 enum { WORTH_MEETING = 400000 };
 /* Kernels of all cells, of which the first are shared by numbers, of each, and storage types. */
 enum { COMMON = 6, SHARED = 4, OWN = 4, TYPES = 4 };
 
-/* What workers may have written since they met. */
+/* What workers may have written or read since they met. */
 typedef enum { NOTHING, OWN_SEQUENCES, ANYTHING } touched;
 
 /* A matrix that is packed. */
@@ -44,7 +44,7 @@ typedef struct {
     const host_device *host;
     worker w;
     step_part part;
-    touched written;
+    touched since_meeting;
     int64_t used; /* bytes of panels */
     int count;
     packed_matrix packed[MOST_MATRICES];
@@ -78,9 +78,9 @@ static const step_table *steps_for(const pool *p, int storage)
 /* Meet before something that touches so much, unless all that was written is this worker's own. */
 static void before_touching(context *c, touched what)
 {
-    if (c->written != NOTHING && (what == ANYTHING || c->written == ANYTHING))
+    if (c->since_meeting != NOTHING && (what == ANYTHING || c->since_meeting == ANYTHING))
         meet(c->w);
-    c->written = what;
+    c->since_meeting = what;
 }
 
 static int launch(void *function, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z,
@@ -136,7 +136,7 @@ static void *panels_of(context *c, const kernel_table *kernels, const gemm_call 
     kernels->pack_panels(call, panels, c->w);
     if (c->part.batch) {
         meet(c->w);
-        c->written = NOTHING;
+        c->since_meeting = NOTHING;
     }
     c->packed[c->count++] = (packed_matrix){b->at, call->N, call->K, b->across, b->along, panels};
     c->used += nbytes;
@@ -191,15 +191,18 @@ static int multiply(void *blas, int op_a, int op_b, int m, int n, int k, const v
     return 0;
 }
 
-/* Whether workers own sequences: all steps have the same, and their packed matrices are small. */
+/* Whether workers own sequences: all steps have the same, no more than packed products take, and
+ * their packed matrices are small. Kernels of masks share rows otherwise. */
 static int owns_sequences(const host_device *host, int threads, int64_t nbytes)
 {
-    const int64_t cache = MOST(pool_second_level(host->pool), LEAST_SECOND_LEVEL);
+    const int64_t told = pool_second_level(host->pool), cache = told ? told : USUAL_SECOND_LEVEL;
     const int is_even = host->batch * host->steps == host->rows;
-    return nbytes && nbytes <= cache * 3 / 4 && is_even && host->batch >= LEAST_SEQUENCES * threads;
+    const int suits = host->batch >= LEAST_SEQUENCES * threads && host->batch <= FEW_ROWS;
+    return nbytes && nbytes <= cache * 3 / 4 && is_even && suits && !host->is_masked;
 }
 
-int64_t stepped_scratch(host_device *host, int storage, int64_t count, const int64_t *matrices)
+int64_t stepped_scratch(host_device *host, int storage, int64_t count, int64_t of_steps,
+                        const int64_t *matrices)
 {
     const kernel_table *kernels = kernels_for(host->pool, storage);
     const int threads = pool_threads(host->pool), real_type = storage == F64 ? F64 : F32;
@@ -217,7 +220,7 @@ int64_t stepped_scratch(host_device *host, int storage, int64_t count, const int
         own_nbytes = MOST(own_nbytes, kernels->panel_scratch(&few, 1));
         if (repays_packing(host, 0))
             host->panels_nbytes += kernels->panels_nbytes(&parts, threads);
-        if (i < host->step_matrices)
+        if (i < of_steps)
             steps_nbytes = host->panels_nbytes;
     }
     host->owns_sequences = owns_sequences(host, threads, steps_nbytes);
