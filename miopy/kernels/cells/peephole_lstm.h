@@ -5,8 +5,6 @@
  *   scalars: as of LSTM */
 #include "lstm.h"
 
-INLINE real peephole_lstm_read(real c, const real *scalars) { return lstm_read(c, scalars); }
-
 INLINE void peephole_lstm_forward(const real *scalars, const real *pre, const real *prev,
                                   real *next, real *saved)
 {
@@ -14,8 +12,8 @@ INLINE void peephole_lstm_forward(const real *scalars, const real *pre, const re
     real i = sigmoid(pre[0] + pre[4] * c), f = sigmoid(pre[1] + pre[5] * c);
     real g = hyperbolic_tangent(pre[2]);
     next[1] = f * c + i * g;
-    real o = sigmoid(pre[3] + pre[6] * lstm_clip(next[1], scalars));
-    next[0] = o * peephole_lstm_read(next[1], scalars);
+    real read = lstm_clip(next[1], scalars), o = sigmoid(pre[3] + pre[6] * read);
+    next[0] = o * hyperbolic_tangent(read);
     saved[0] = i;
     saved[1] = f;
     saved[2] = g;
