@@ -25,8 +25,10 @@ HOST = ROOT / "miopy/kernels/host"
 CACHE = ROOT / "build/tiles"
 SOURCES = (
     TILES / "kernels.c",
-    *(HOST / f"{name}.c" for name in ("amx_bf16", "amx_float", "dropout", "pool", "program")),
-    *(HOST / f"{name}.c" for name in ("quantized", "rows", "stepped", "tensor")),
+    *(HOST / f"builds/{build}.c" for build in ("amx_bf16", "amx_float")),
+    *(HOST / f"tensors/{family}.c" for family in ("dropout", "rows", "tensor")),
+    *(HOST / f"{name}/{name}.c" for name in ("pool", "quantized", "stepped")),
+    HOST / "program.c",
 )
 MODULE = "miopy.backends._host"
 # One level of optimisation is enough: most of the time goes to compiling.

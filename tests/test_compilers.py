@@ -20,7 +20,7 @@ def processors() -> list[str]:
     return [each for each, folder in HEADERS.items() if clang and Path(folder, "bits").is_dir()]
 
 
-@pytest.mark.parametrize("source", sorted(path.name for path in HOST.glob("*.c")))
+@pytest.mark.parametrize("source", sorted(str(path.relative_to(HOST)) for path in HOST.glob("**/*.c")))
 @pytest.mark.parametrize("processor", processors())
 def test_clang_takes_it(processor, source):
     command = ["clang-19", f"--target={processor}-linux-gnu", "-fsyntax-only", "-Wall", "-Werror"]

@@ -1,5 +1,6 @@
-"""bfloat16 on the host, whose products some builds sum in pairs (kernels/host/factors.inc): every
-path of the recurrence, exact where whole numbers leave nothing to round."""
+"""bfloat16 on the host, whose products some builds sum in pairs
+(kernels/host/products/factors.inc): every path of the recurrence, exact where whole numbers leave
+nothing to round."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What the host's products on the matrix unit promise (kernels/host/split.inc and unit_tile.inc),
-which every build keeps: exact pieces, small errors, numbers that are no sum of pieces, memory,
-threads."""
+"""What the host's products on the matrix unit promise (kernels/host/products, split.inc and
+unit_tile.inc), which every build keeps: exact pieces, small errors, numbers that are no sum of
+pieces, memory, threads."""
 
 from __future__ import annotations
 

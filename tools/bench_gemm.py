@@ -31,7 +31,7 @@ from miopy.backends.host import build as fastest_build
 from miopy.backends.stepped import STORAGE
 
 SOURCE = Path(__file__).with_suffix(".c")
-KERNELS = SOURCE.parent.parent / "miopy/kernels/host"
+KERNELS = SOURCE.parent.parent / "miopy/kernels/host/products"
 SIZES = (1, 2, 3, 4, 8, 16, 64, 250, 1024)
 LAYOUTS = ("NN", "NT", "TN", "TT")  # whether a and b lie transposed
 ROUND_NS, MOST_ROUNDS = 50_000, 41

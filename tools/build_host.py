@@ -60,7 +60,7 @@ ffi = declared("_host")
 ffi.set_source(
     "miopy.backends._host",
     source("_host"),
-    sources=sorted(str(path.relative_to(ROOT)) for path in (ROOT / HOST).glob("*.c")),
+    sources=sorted(str(path.relative_to(ROOT)) for path in (ROOT / HOST).glob("**/*.c")),
     include_dirs=[str(HOST)],
     # Debug information would take a quarter of the time and most of the file.
     extra_compile_args=["-O3", "-g0", "-fvisibility=hidden", "-Wall", "-Wno-psabi", "-pthread"],

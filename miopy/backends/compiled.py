@@ -14,8 +14,8 @@ from pathlib import Path
 
 KERNELS = Path(__file__).resolve().parent.parent / "kernels"
 HOST = (
-    *("pool", "matrix", "recurrence", "rows", "program"),
-    *("dropout", "tensor", "stepped", "quantized"),
+    *("pool/pool", "products/matrix", "recurrence/recurrence", "tensors/rows", "program"),
+    *("tensors/dropout", "tensors/tensor", "stepped/stepped", "quantized/quantized"),
 )
 STEPPED = ("calls", "steps", "masks", "quantized", "program")
 # Below `kernels`, in the order in which they are read.

@@ -31,7 +31,7 @@ BUILDS = (
     "avx512",
     "avx2",
     "base",
-)  # of the kernels, as numbered in kernels/host/pool.h
+)  # of the kernels, as numbered in kernels/host/pool/pool.h
 ALIGNMENT = 64
 
 

@@ -16,7 +16,7 @@ from ._host import ffi, lib
 from .stepped import STORAGE
 
 CELL_NUMBER = {name: number for number, name in enumerate(CELLS)}
-# As numbered in kernels/host/stepped.h.
+# As numbered in kernels/host/stepped/stepped.h.
 CELL_KERNELS = ("pointwise_forward", "pointwise_backward", "operand_forward", "operand_backward")
 KERNELS = (
     *("load_states", "store_states", "mask_states", "mask_products"),

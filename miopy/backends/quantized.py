@@ -18,7 +18,7 @@ from ..errors import DeviceError
 from ._stepped import ffi, lib
 from .stepped import pointer
 
-KERNELS = (  # as numbered in kernels/host/quantized.h
+KERNELS = (  # as numbered in kernels/host/quantized/quantized.h
     *("copy_codes", "copy_weights", "sum_codes", "multiply_codes", "quantized_lstm"),
     *("quantized_gru_operand", "quantized_gru", "quantized_project", "join_codes"),
 )

@@ -2,8 +2,8 @@
 #define has_build runs_build
 #include "../../miopy/kernels/host/kernels.c"
 #undef has_build
-#include "quantized_jobs.h"
-#include "step_kernels.h"
+#include "../../miopy/kernels/host/quantized/quantized_jobs.h"
+#include "../../miopy/kernels/host/stepped/step_kernels.h"
 
 int may_use_matrix_unit(void) { return 1; }
 int has_pairs(void) { return 1; }

@@ -2,10 +2,10 @@
 #ifndef MIOPY_KERNELS_H
 #define MIOPY_KERNELS_H
 
-#include "matrix.h"
+#include "products/matrix.h"
 #include "matrix_unit.h"
-#include "recurrence.h"
-#include "step_part.h"
+#include "recurrence/recurrence.h"
+#include "stepped/step_part.h"
 
 #define CEIL(a, b) (((a) + (b) - 1) / (b))
 #define LEAST(a, b) ((a) < (b) ? (a) : (b))

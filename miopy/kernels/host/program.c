@@ -1,10 +1,10 @@
 /* program.c: operations by number, and many of them in one call. */
 #include "program.h"
-#include "matrix.h"
-#include "recurrence.h"
-#include "rows.h"
-#include "stepped.h"
-#include "tensor.h"
+#include "products/matrix.h"
+#include "recurrence/recurrence.h"
+#include "tensors/rows.h"
+#include "stepped/stepped.h"
+#include "tensors/tensor.h"
 #include <string.h>
 
 int64_t operation_scratch(const pool *p, int operation, const void *arguments)

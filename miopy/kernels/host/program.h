@@ -1,6 +1,6 @@
 #ifndef MIOPY_PROGRAM_H
 #define MIOPY_PROGRAM_H
-#include "pool.h"
+#include "pool/pool.h"
 #include <stdint.h>
 
 /* The functions that take a struct of arguments: of recurrence.h, matrix.h, rows.h, tensor.h and

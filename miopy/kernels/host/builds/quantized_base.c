@@ -1,0 +1,3 @@
+#define NAME quantized_base
+#define VL 4
+#include "../quantized/quantized.inc"

@@ -1,0 +1,2 @@
+#define STORAGE BF16
+#include "../stepped/stepped.inc"

@@ -1,0 +1,2 @@
+#define STORAGE F16
+#include "../stepped/stepped.inc"

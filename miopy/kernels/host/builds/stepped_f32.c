@@ -1,0 +1,2 @@
+#define STORAGE F32
+#include "../stepped/stepped.inc"

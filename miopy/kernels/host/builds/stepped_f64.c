@@ -1,0 +1,2 @@
+#define STORAGE F64
+#include "../stepped/stepped.inc"

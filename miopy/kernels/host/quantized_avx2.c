@@ -1,6 +1,0 @@
-#if defined(__x86_64__)
-#include "target_avx2.h"
-#define NAME quantized_avx2
-#define VL 8
-#include "quantized.inc"
-#endif

@@ -1,3 +1,0 @@
-#define NAME quantized_base
-#define VL 4
-#include "quantized.inc"

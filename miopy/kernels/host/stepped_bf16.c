@@ -1,2 +1,0 @@
-#define STORAGE BF16
-#include "stepped.inc"

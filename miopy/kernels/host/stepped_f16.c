@@ -1,2 +1,0 @@
-#define STORAGE F16
-#include "stepped.inc"

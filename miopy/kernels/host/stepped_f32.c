@@ -1,2 +1,0 @@
-#define STORAGE F32
-#include "stepped.inc"

@@ -1,2 +1,0 @@
-#define STORAGE F64
-#include "stepped.inc"

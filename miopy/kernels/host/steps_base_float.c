@@ -1,4 +1,0 @@
-#define NAME base_float_steps
-#define REAL_IS_DOUBLE 0
-#define VL 4
-#include "steps.inc"
