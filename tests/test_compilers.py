@@ -11,6 +11,7 @@ import pytest
 from clients import ROOT
 
 HOST = ROOT / "miopy/kernels/host"
+SOURCES = sorted(str(path.relative_to(HOST)) for path in HOST.glob("**/*.c"))
 HEADERS = {"x86_64": "/usr/include/x86_64-linux-gnu", "aarch64": "/usr/aarch64-linux-gnu/include"}
 
 
@@ -20,7 +21,7 @@ def processors() -> list[str]:
     return [each for each, folder in HEADERS.items() if clang and Path(folder, "bits").is_dir()]
 
 
-@pytest.mark.parametrize("source", sorted(str(path.relative_to(HOST)) for path in HOST.glob("**/*.c")))
+@pytest.mark.parametrize("source", SOURCES)
 @pytest.mark.parametrize("processor", processors())
 def test_clang_takes_it(processor, source):
     command = ["clang-19", f"--target={processor}-linux-gnu", "-fsyntax-only", "-Wall", "-Werror"]
