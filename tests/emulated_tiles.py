@@ -17,6 +17,7 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -69,12 +70,17 @@ def _compile(ffi: object, made: Path) -> None:
     with tempfile.TemporaryDirectory(dir=CACHE) as folder:
         wrapper, built = Path(folder, "_host.c"), Path(folder, "_host.so")
         ffi.emit_c_code(str(wrapper))
-        files = [str(path) for path in (wrapper, *SOURCES)]
-        command = ["cc", *FLAGS, *files, "-o", str(built), "-lm"]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if done.returncode:
-            raise RuntimeError(f"the emulated build does not compile:\n{done.stderr}")
+        objects = {Path(folder, f"{path.stem}.o"): path for path in (wrapper, *SOURCES)}
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            list(pool.map(lambda to: _cc("-c", objects[to], "-o", to), objects))
+        _cc(*objects, "-o", built, "-lm")
         os.replace(built, made)
+
+
+def _cc(*arguments: str | Path) -> None:
+    done = subprocess.run(["cc", *FLAGS, *arguments], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"the emulated build does not compile:\n{done.stderr}")
 
 
 def install() -> None:

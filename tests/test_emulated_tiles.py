@@ -43,7 +43,8 @@ def test_compilers_have_the_unit_or_build_without_it(compiler):
     subprocess.run([*command, "-Wall", "-Werror"], input=text, text=True, check=True)
     text = "#define MIOPY_MATRIX_UNIT_H\n"
     text += "int may_use_matrix_unit(void), has_pairs(void), has_halves(void);\n"
-    files = "amx_bf16", "amx_float", "avx512_bf16", "kernels", "matrix_unit"
+    builds = "amx_bf16", "amx_float", "avx512_bf16"
+    files = *(f"builds/{build}" for build in builds), "kernels", "matrix_unit"
     text += "".join(f'#include "{name}.c"\n' for name in files)
     subprocess.run([*command, "-Wall", "-Werror"], input=text, text=True, check=True)
 

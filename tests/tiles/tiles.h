@@ -100,12 +100,17 @@ TILE_FUNCTION __attribute__((noinline)) void multiply_tiles(int rows, int pairs,
                                                             const uint32_t (*a)[TILE_WORDS],
                                                             const uint32_t (*b)[TILE_WORDS])
 {
+    __m512 right[TILE_ROWS][2];
+    for (int k = 0; k < pairs; k++) {
+        right[k][0] = even_k(_mm512_load_si512(b[k]));
+        right[k][1] = odd_k(_mm512_load_si512(b[k]));
+    }
     for (int m = 0; m < rows; m++) {
         __m512 even = _mm512_setzero_ps(), odd = even;
         for (int k = 0; k < pairs; k++) {
-            const __m512i left = _mm512_set1_epi32((int)a[m][k]), right = _mm512_load_si512(b[k]);
-            even = _mm512_fmadd_ps(even_k(left), even_k(right), even);
-            odd = _mm512_fmadd_ps(odd_k(left), odd_k(right), odd);
+            const __m512i left = _mm512_set1_epi32((int)a[m][k]);
+            even = _mm512_fmadd_ps(even_k(left), right[k][0], even);
+            odd = _mm512_fmadd_ps(odd_k(left), right[k][1], odd);
         }
         const __m512 sum = _mm512_add_ps(_mm512_load_ps(c[m]), _mm512_add_ps(even, odd));
         _mm512_store_ps(c[m], sum);
