@@ -186,11 +186,20 @@ def resolved(file: str, included: set[str] | None = None) -> list[str]:
         return []
     included.add(file)
     lines = [f'#line 1 "{file}"']
-    for number, line in enumerate((KERNELS / file).read_text().splitlines(), 1):
-        include = re.match(r'\s*#include "([\w/.]+)"', line)
-        if include:
-            beside = os.path.normpath(Path(file).parent / include[1])
-            lines += [*resolved(beside, included), f'#line {number + 1} "{file}"']
+    for number, (line, header) in enumerate(_lines(file), 1):
+        if header:
+            lines += [*resolved(header, included), f'#line {number + 1} "{file}"']
         else:
             lines.append(line)
     return lines
+
+
+@functools.cache
+def _lines(file: str) -> tuple[tuple[str, str | None], ...]:
+    """Each line of a file, and what it includes."""
+    found = []
+    for line in (KERNELS / file).read_text().splitlines():
+        include = re.match(r'\s*#include "([\w/.]+)"', line)
+        beside = include and os.path.normpath(Path(file).parent / include[1])
+        found.append((line, beside))
+    return tuple(found)
