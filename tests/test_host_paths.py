@@ -170,6 +170,24 @@ def test_workers_take_tiles_of_slower_ones(mode, hidden_size, lengths, monkeypat
     check(Case(mode, lengths, input_size=30, hidden_size=hidden_size, num_directions=2))
 
 
+@pytest.mark.parametrize("input_size", [230, 3000])  # together with h, and ahead
+@pytest.mark.parametrize(
+    ("mode", "hidden_size", "threads"),
+    [("tanh", 300, "2"), ("relu", 300, "3"), ("lstm", 120, "3"), ("gru", 203, "5")],
+)
+@pytest.mark.parametrize("build", host.builds())
+def test_tiles_that_are_left_over_are_shared(
+    build, mode, hidden_size, threads, input_size, monkeypatch
+):
+    """Of so many that they are no multiple of the workers, where vectors are the longest."""
+    monkeypatch.setenv("MIOPY_ISA", build)
+    monkeypatch.setenv("MIOPY_NUM_THREADS", threads)
+    check(Case(mode, (7,) * 9 + (6,) * 8, input_size, hidden_size, num_directions=2))
+    unsorted = (2, 5, 0, 7, 7, 3, 6, 1) * 3
+    case = Case(mode, unsorted, input_size, hidden_size, layout=BATCH_PADDED, num_directions=2)
+    check(case)
+
+
 @pytest.mark.parametrize("mode", ["tanh", "lstm", "gru"])
 @pytest.mark.parametrize(
     "path", ["ahead, in strips", "few steps", "few steps, packed", "many sequences"]

@@ -289,6 +289,8 @@ SHARED = (
     Case(lengths=(6, 6, 5, 4, 4, 2, 1), input_size=70, hidden_size=90),
     Case(lengths=(30, 30, 9, 2), input_size=130, hidden_size=250),
     Case(lengths=(30, 30, 9, 2), input_size=600, hidden_size=300),
+    Case(lengths=(7,) * 9 + (6,) * 11, input_size=240, hidden_size=140),
+    Case(lengths=(7,) * 9 + (6,) * 11, input_size=240, hidden_size=300),
     Case(lengths=(25, 9, 4), input_size=30, hidden_size=640),
     Case(lengths=(3, 1), input_size=30, hidden_size=333),
     Case(lengths=(2,) * 11 + (1,) * 4, input_size=30, hidden_size=333),
