@@ -3,7 +3,7 @@
 #define MIOPY_STEP_KERNELS_H
 #include "../kernels.h"
 
-/* A worker's part of what a kernel of ../pointwise.c, ../operand.c or ../project.c does, given a
+/* A worker's part of what a kernel of kernels/pointwise.c, operand.c or project.c does, given a
  * launch's arguments, on elements of a storage type. */
 typedef void step_kernel(void **arguments, int storage, const step_part *part);
 
