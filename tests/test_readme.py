@@ -1,4 +1,4 @@
-"""README.md says what is so."""
+"""README.md, and the page of the other APIs, say what is so."""
 
 from __future__ import annotations
 
@@ -12,16 +12,18 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text()
-BLOCKS = re.findall(r"^```python\n(.*?)^```", README, re.M | re.S)
+PAGES = {"README.md": README, "apis.md": (ROOT / "docs/apis.md").read_text()}
+PYTHON = re.compile(r"^```python\n(.*?)^```", re.M | re.S)
+BLOCKS = [(page, block) for page, text in PAGES.items() for block in PYTHON.findall(text)]
 
 
-@pytest.mark.parametrize("block", BLOCKS)
-def test_a_python_block_runs(block):
-    exec(compile(block, "README.md", "exec"), {})
+@pytest.mark.parametrize(("page", "block"), BLOCKS)
+def test_a_python_block_runs(page, block):
+    exec(compile(block, page, "exec"), {})
 
 
-def test_there_is_a_python_block():
-    assert BLOCKS
+def test_every_page_has_a_python_block():
+    assert {page for page, _ in BLOCKS} == set(PAGES)
 
 
 def test_the_c_block_builds_and_runs(tmp_path):
