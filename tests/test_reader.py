@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import sys
 import weakref
@@ -13,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from miopy.core import memory
+from miopy.core import _reader, memory
 from miopy.core.memory import Reader
 from miopy.errors import BadParam
 
@@ -150,3 +151,42 @@ def test_it_holds_nothing_that_it_read_and_goes_with_its_owner():
     owner = weakref.ref(Owner())
     gc.collect()
     assert owner() is None
+
+
+def test_many_values_are_read_at_once():
+    array = np.zeros(6, np.float32)
+    reader = Reader(str, np.ndarray, "f", None, 24, 2**56, 4, False)
+    reads = ((2, reader), (0, reader), (1, len), (2, reader))
+    values = (4096, "four", array)
+    address = array.ctypes.data
+    assert _reader.read_each(reads, values) == [address, 4096, 4, address]
+    assert _reader.read_each((), values) == []
+    assert _reader.read_each(((1, reader),), values) == ["four"]  # what it does not know
+
+
+def test_nothing_is_read_where_one_fails():
+    reader = Reader(lambda value: 1 // value, np.ndarray, "f", None, 24, 2**56, 4, False)
+    with pytest.raises(ZeroDivisionError):
+        _reader.read_each(((1, reader), (0, reader)), (0, 4096))
+    for reads in (((2, reader),), ((-1, reader),), ((2**70, reader),)):
+        with pytest.raises((IndexError, OverflowError)):
+            _reader.read_each(reads, (4096, 4096))
+    for reads in ((reader,), ((0,),), [(0, reader)], ((0.5, reader),), ((0, None),)):
+        with pytest.raises(TypeError):
+            _reader.read_each(reads, (4096,))
+    for arguments in ((), ((),), ((), []), ((), (), ())):
+        with pytest.raises(TypeError):
+            _reader.read_each(*arguments)
+
+
+def test_the_environment_is_read_as_c_sees_it(monkeypatch):
+    names = b"MIOPY_TEST_ONE", b"MIOPY_TEST_TWO"
+    monkeypatch.setenv("MIOPY_TEST_ONE", "1")
+    monkeypatch.delenv("MIOPY_TEST_TWO", raising=False)
+    assert _reader.environment(*names) == (b"1", None)
+    ctypes.CDLL(None).setenv(names[1], b"", 1)  # which os.environ never sees
+    assert _reader.environment(*names) == (b"1", b"")
+    ctypes.CDLL(None).unsetenv(names[1])
+    assert _reader.environment() == ()
+    with pytest.raises(TypeError):
+        _reader.environment(b"MIOPY_TEST_ONE", "text")

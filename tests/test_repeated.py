@@ -155,6 +155,33 @@ def test_a_descriptor_that_is_set_anew_or_destroyed(which):
         inference(run)
 
 
+@pytest.mark.parametrize("name", PASSES)
+@pytest.mark.parametrize("layout", API)
+def test_what_is_remembered_is_nothing_to_a_dead_or_a_foreign_handle(layout, name):
+    run = ready(layout)
+    for wrong in (cu.cudnnCreate(), None, run.rnn, "text"):
+        assert_error(refused(run, name, handle=wrong), "handle", BAD)
+    mi.miopenDestroy(run.handle)
+    error = refused(run, name)
+    assert_error(error, "handle", BAD)
+    assert "destroyed" in str(error)
+
+
+@pytest.mark.parametrize("name", PASSES)
+@pytest.mark.parametrize("layout", API)
+def test_a_handle_that_profiles_times_what_it_remembers(layout, name):
+    run = ready(layout)
+    function, arguments = run.call(name)
+    mi.miopenEnableProfiling(run.handle, True)
+    assert mi.miopenGetKernelTime(run.handle) == 0
+    function(*arguments)
+    assert mi.miopenGetKernelTime(run.handle) > 0
+    mi.miopenEnableProfiling(run.handle, False)
+    elapsed = mi.miopenGetKernelTime(run.handle)
+    function(*arguments)
+    assert mi.miopenGetKernelTime(run.handle) == elapsed
+
+
 def test_a_list_of_descriptors_may_change():
     run = ready(PACKED)
     run.x_desc[0] = tensor_descriptor("float32", [9, run.case.input_size])

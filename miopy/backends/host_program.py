@@ -6,6 +6,8 @@ While a walk is taken down, memory lies as `moving` says, scratch as if it were 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
+from struct import Struct
 from typing import Any
 
 from ..core.backend import BackwardRun, ForwardRun, Walk
@@ -87,14 +89,16 @@ class Program:
             ffi.new("void *[]", moving),
             ffi.new("uint64_t[]", places),
         )
-        self._program = ffi.new("program *", (len(calls), len(places), *arrays))
-        self._bases = ffi.new("uint64_t[]", num_arguments + 2)
+        num_bases = num_arguments + 2
+        self._program = ffi.new("program *", (len(calls), len(places), num_bases, *arrays))
+        self._bases = ffi.new("uint64_t[]", num_bases)
+        self._set_bases = partial(Struct(f"={num_bases}Q").pack_into, ffi.buffer(self._bases), 0, 0)
         self._kept = calls, taken.parts, taken.kept, arrays
 
     def run(self, pool: Any, addresses: list[int], scratch: int) -> None:
         """Once at a time."""
-        self._bases[1 : len(addresses) + 2] = [*addresses, scratch]
-        check_steps(lib.run_program(pool, self._program, self._bases, ffi.cast("void *", scratch)))
+        self._set_bases(*addresses, scratch)
+        check_steps(lib.run_program(pool, self._program, self._bases))
 
 
 def take_down(pool: Any, walk: Walk, names: tuple[str, ...]) -> Program | None:

@@ -17,7 +17,7 @@ R = TypeVar("R")
 
 # What the decorator puts around a function, compiled for each: a loop over its parameters would
 # cost more than most functions do.
-WRAPPER = """
+ENTRY = """
 def {name}({parameters}):
     try:
         {checks}
@@ -70,21 +70,28 @@ class Entry:
 
     def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
         objects = object_parameters(function)
-        parameters, arguments = forwarded(function)
-        text = WRAPPER.format(
-            name=function.__name__,
-            parameters=parameters,
-            arguments=arguments,
-            checks="\n        ".join(map(live_check, objects)) or "pass",
-        )
-        names: dict[str, Any] = {"_function": function, "_check_live": check_live}
-        names |= {"_MiopyError": MiopyError, "_label": self.label}
-        names |= {f"_{parameter.name}": parameter.kind for parameter in objects}
-        exec(compile(text, f"<entry of {function.__name__}>", "exec"), names)
-        wrapper: Any = names[function.__name__]
-        wrapper.__defaults__ = function.__defaults__
-        wrapper.__kwdefaults__ = function.__kwdefaults__
-        return functools.wraps(function)(wrapper)
+        checks = "\n        ".join(map(live_check, objects)) or "pass"
+        names = {"_function": function, "_label": self.label, **names_of_checks(objects)}
+        return compiled(function, ENTRY, names, checks=checks)
+
+
+def compiled(
+    function: Callable[..., Any], text: str, names: Mapping[str, Any], **parts: str
+) -> Any:
+    """What a text around a function says, of the same parameters.
+
+    names   what the text uses besides parameters and errors
+    parts   of the text, besides the function's name, parameters and arguments
+    """
+    name = function.__name__
+    parameters, arguments = forwarded(function)
+    text = text.format(name=name, parameters=parameters, arguments=arguments, **parts)
+    found: dict[str, Any] = {"_MiopyError": MiopyError, **names}
+    exec(compile(text, f"<around {name}>", "exec"), found)
+    wrapper: Any = found[name]
+    wrapper.__defaults__ = function.__defaults__
+    wrapper.__kwdefaults__ = function.__kwdefaults__
+    return functools.wraps(function)(wrapper)
 
 
 def forwarded(function: Callable[..., Any]) -> tuple[str, str]:
@@ -113,3 +120,9 @@ def live_check(parameter: ObjectParameter) -> str:
     given = f"{name} is not None and " if parameter.optional else ""
     wrong = f"(type({name}) is not _{name} or not {name}.alive)"
     return f"if {given}{wrong}: _check_live({name!r}, {name}, _{name})"
+
+
+def names_of_checks(parameters: list[ObjectParameter]) -> dict[str, Any]:
+    """What the lines of these parameters use."""
+    kinds = {f"_{parameter.name}": parameter.kind for parameter in parameters}
+    return {"_check_live": check_live, **kinds}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, NamedTuple, TypeVar
 
+from ..core._reader import read_each
 from ..core.memory import HOST, reader
 from .arrays import new_array, size_of
 from .data import DataArguments
@@ -122,11 +123,11 @@ class Function(Generic[R]):
 
     def take_from(self, names: Sequence[str]) -> None:
         """Let the values of calls have these names; others than the inputs' are not looked at."""
-        self._reads = [(names.index(each.name), each.read) for each in self._inputs]
+        self._reads = tuple([(names.index(each.name), each.read) for each in self._inputs])
 
-    def run(self, values: Sequence[Any]) -> R:
+    def run(self, values: tuple[Any, ...]) -> R:
         """Run on what a caller passes; all of it is checked before anything is computed."""
-        addresses: list[Any] = [read(values[place]) for place, read in self._reads]
+        addresses = read_each(self._reads, values)
         if self._laid is None:
             return self._give(self._run_first(addresses))
         arrays, scratch = self._laid.take(addresses)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from ..core._reader import read_each
 from ..core.overlap import are_apart
 from . import dropout
 from .data import Buffer, DataArguments
@@ -59,11 +60,12 @@ class Pass:
 
     def take_from(self, names: Sequence[str]) -> None:
         """Let the values of calls have these names; others than the pass's are not looked at."""
-        self._reads = [(names.index(each.name), each.read) for each in self._memory.arguments]
+        reads = [(names.index(each.name), each.read) for each in self._memory.arguments]
+        self._reads = tuple(reads)
 
-    def run(self, values: Sequence[Any]) -> None:
+    def run(self, values: tuple[Any, ...]) -> None:
         """Run on what a caller passes; all of it is checked before anything is written."""
-        addresses = [read(values[place]) for place, read in self._reads]
+        addresses = read_each(self._reads, values)
         # Where nothing overlapped in the call before, nothing does in the same places.
         if addresses != self._checked:
             self._check(addresses)

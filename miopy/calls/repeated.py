@@ -1,21 +1,21 @@
 """Calls that repeat: what descriptors and sizes say of a pass is worked out once.
 
-A function that wears `repeated` describes a pass instead of running it. What it answers depends on
-its descriptors, its numbers, and which of its data arguments are NULL, and is remembered by these;
-what is passed as data is looked at in every call.
+A public function that wears `repeated` describes a pass instead of running it. What it answers
+depends on its descriptors, its numbers, and which of its data arguments are NULL, and is remembered
+by these; what is passed as data is looked at in every call.
 """
 
 from __future__ import annotations
 
-import functools
 import inspect
 import itertools
 import typing
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import Any, ClassVar, ParamSpec
+from typing import Any, ClassVar, ParamSpec, cast
 
+from ..errors import MiopyError
 from .arguments import object_class
-from .entry import forwarded
+from .entry import Entry, compiled, live_check, names_of_checks, object_parameters
 from .passes import Pass
 
 P = ParamSpec("P")
@@ -78,22 +78,32 @@ class Passes:
         self._met.clear()
 
 
-# What is put around a function, compiled for each; see `entry`. A key that cannot be made is one of
-# arguments that are refused, however they go about it, or arrays of an own kind.
-WRAPPER = """
+# What is put around a function, compiled for each. A key that cannot be made is one of arguments
+# that are refused, however they go about it, or arrays of an own kind. What a handle remembers has
+# the versions of live descriptors: only others are looked at by the function.
+REMEMBERING = """
 def {name}({parameters}):
     try:
-        key = ({name!r}, {key})
-        found = {passes}.find(key)
-    except Exception:
-        key = found = None
-    if found is None:
-        found = _function({arguments})
-        found.take_from(_data)
-        if key is not None:
-            {passes}.meet(key, found)
-    return found.run(({data},))
+        {first}
+        try:
+            key = ({name!r}, {key})
+            found = {passes}.find(key)
+        except Exception:
+            key = found = None
+        if found is None:
+            found = _function({arguments})
+            found.take_from(_data)
+            if key is not None:
+                {passes}.meet(key, found)
+        return {run}
+    except _MiopyError as error:
+        _label(error, {name!r})
+        raise
 """
+
+
+def leave(error: MiopyError, name: str) -> None:
+    """What an error needs that somebody else labels."""
 
 
 def remembering(
@@ -102,6 +112,10 @@ def remembering(
     key: Sequence[str],
     data: Sequence[str],
     names: Mapping[str, Any],
+    *,
+    label: Callable[[MiopyError, str], None] = leave,
+    first: str = "pass",
+    run: str = "found.run({data})",
 ) -> Any:
     """A function that runs what `function` describes, or what it has described before.
 
@@ -109,22 +123,14 @@ def remembering(
     key      expressions of what descriptions depend on
     data     the parameters that are passed to what was described
     names    what the expressions use besides parameters
+    label    called with an error that leaves, and the name of the function
+    first    a line to begin with
+    run      the expression of what is done in the end, with `found` and the tuple `data`
     """
-    parameters, arguments = forwarded(function)
-    text = WRAPPER.format(
-        name=function.__name__,
-        parameters=parameters,
-        arguments=arguments,
-        passes=passes,
-        key=", ".join(key),
-        data=", ".join(data),
-    )
-    found: dict[str, Any] = {"_function": function, "_data": tuple(data), **names}
-    exec(compile(text, f"<remembering {function.__name__}>", "exec"), found)
-    wrapper: Any = found[function.__name__]
-    wrapper.__defaults__ = function.__defaults__
-    wrapper.__kwdefaults__ = function.__kwdefaults__
-    return functools.wraps(function)(wrapper)
+    given = {"_function": function, "_data": tuple(data), "_label": label, **names}
+    passed = f"({', '.join(data)},)"
+    parts = {"passes": passes, "key": ", ".join(key), "first": first}
+    return compiled(function, REMEMBERING, given, run=run.format(data=passed), **parts)
 
 
 def versions(descriptors: Any) -> tuple[int, ...]:
@@ -139,25 +145,45 @@ def versions(descriptors: Any) -> tuple[int, ...]:
 
 
 def repeated(
-    function: Callable[P, Pass], *, also: Callable[[], Hashable] | None = None
-) -> Callable[P, None]:
-    """A function that runs the pass that `function` describes.
+    entry: Entry,
+    *,
+    also: Callable[[], Hashable] | None = None,
+    around: Callable[[Any, Callable[[Any], None], Any], None] | None = None,
+) -> Callable[[Callable[P, Pass]], Callable[P, None]]:
+    """A public function of a dialect that runs the pass that the one it is given describes.
 
     Its first parameter is a handle with `passes`; parameters annotated `Any` are data.
 
-    also   what else a description depends on
+    also     what else a description depends on
+    around   (handle, run, data) runs it where the handle is `profiling`
     """
-    hints = typing.get_type_hints(function)
-    names = list(inspect.signature(function).parameters)
-    handle, *others = names
-    data = [name for name in others if hints[name] is Any]
-    parts = [_key_part(name, hints[name]) for name in others]
-    key = [*parts, *(["_also()"] if also else [])]
-    given = {"_also": also, "_versions": versions}
-    wrapper = remembering(function, f"{handle}.passes", key, data, given)
-    wrapper.__annotations__ = function.__annotations__ | {"return": None}
-    wrapper.__signature__ = inspect.signature(function).replace(return_annotation=None)
-    return wrapper
+
+    def decorate(function: Callable[P, Pass]) -> Callable[P, None]:
+        hints = typing.get_type_hints(function)
+        names = list(inspect.signature(function).parameters)
+        handle, *others = names
+        data = [name for name in others if hints[name] is Any]
+        parts = [_key_part(name, hints[name]) for name in others]
+        holder = object_parameters(function)[0]
+        given = {"_also": also, "_versions": versions, "_around": around}
+        run = "found.run({data})"
+        if around:
+            run += f" if not {handle}.profiling else _around({handle}, found.run, {{data}})"
+        wrapper = remembering(
+            entry(function),
+            f"{handle}.passes",
+            [*parts, *(["_also()"] if also else [])],
+            data,
+            {**given, **names_of_checks([holder])},
+            label=entry.label,
+            first=live_check(holder),
+            run=run,
+        )
+        wrapper.__annotations__ = function.__annotations__ | {"return": None}
+        wrapper.__signature__ = inspect.signature(function).replace(return_annotation=None)
+        return cast("Callable[P, None]", wrapper)
+
+    return decorate
 
 
 def _key_part(name: str, hint: Any) -> str:

@@ -3,9 +3,9 @@ nobody gives them back there."""
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable
+from os import getpid
 from typing import Any, Generic, TypeVar, overload
 
 T = TypeVar("T")
@@ -13,7 +13,8 @@ T = TypeVar("T")
 
 def lock_of_process(locks: dict[int, threading.Lock]) -> threading.Lock:
     """The lock of this process among those of one object, a new one after a fork."""
-    return locks.setdefault(os.getpid(), threading.Lock())
+    process = getpid()
+    return locks.get(process) or locks.setdefault(process, threading.Lock())
 
 
 class cached_property(Generic[T]):

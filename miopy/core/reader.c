@@ -1,8 +1,10 @@
-/* reader.c: addresses of data arguments, in the common cases; core/memory.py knows all of them. */
+/* reader.c: what every call looks at anew. Addresses of data arguments, in the common cases:
+ * core/memory.py knows all of them. Variables of the environment. */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* What one argument takes. */
@@ -61,20 +63,23 @@ static PyObject *read_array(const reader *r, PyObject *value)
     return fits ? PyLong_FromLongLong(address) : NULL;
 }
 
-static PyObject *read_value(PyObject *self, PyObject *const *arguments, size_t given,
-                            PyObject *names)
+static PyObject *read_value(const reader *r, PyObject *value)
 {
-    const reader *r = (const reader *)self;
     PyObject *found = NULL;
-    if (PyVectorcall_NARGS(given) != 1 || names) {
-        PyErr_SetString(PyExc_TypeError, "a reader takes one value");
-        return NULL;
-    }
-    if (PyLong_CheckExact(arguments[0]))
-        found = read_integer(r, arguments[0]);
-    else if (Py_TYPE(arguments[0]) == r->kind)
-        found = read_array(r, arguments[0]);
-    return found || PyErr_Occurred() ? found : PyObject_CallOneArg(r->slowly, arguments[0]);
+    if (PyLong_CheckExact(value))
+        found = read_integer(r, value);
+    else if (Py_TYPE(value) == r->kind)
+        found = read_array(r, value);
+    return found || PyErr_Occurred() ? found : PyObject_CallOneArg(r->slowly, value);
+}
+
+static PyObject *reader_call(PyObject *self, PyObject *const *arguments, size_t given,
+                             PyObject *names)
+{
+    if (PyVectorcall_NARGS(given) == 1 && !names)
+        return read_value((const reader *)self, arguments[0]);
+    PyErr_SetString(PyExc_TypeError, "a reader takes one value");
+    return NULL;
 }
 
 static PyObject *reader_new(PyTypeObject *type, PyObject *arguments, PyObject *named)
@@ -97,7 +102,7 @@ static PyObject *reader_new(PyTypeObject *type, PyObject *arguments, PyObject *n
         Py_DECREF(r);
         return NULL;
     }
-    r->call = read_value;
+    r->call = reader_call;
     r->slowly = Py_NewRef(slowly);
     r->kind = (PyTypeObject *)Py_NewRef(kind);
     r->kept = Py_NewRef(formats);
@@ -144,10 +149,69 @@ static PyTypeObject reader_type = {
     .tp_dealloc = reader_dealloc,
 };
 
+/* The `place`th of some values as its reader says; NULL with an error. */
+static PyObject *read_one(PyObject *read, PyObject *values, Py_ssize_t place)
+{
+    if (place < 0 || place >= PyTuple_GET_SIZE(values)) {
+        if (!PyErr_Occurred())
+            PyErr_SetString(PyExc_IndexError, "values have no such place");
+        return NULL;
+    }
+    PyObject *value = PyTuple_GET_ITEM(values, place);
+    return Py_IS_TYPE(read, &reader_type) ? read_value((const reader *)read, value)
+                                          : PyObject_CallOneArg(read, value);
+}
+
+static PyObject *read_each(PyObject *module, PyObject *const *arguments, Py_ssize_t given)
+{
+    if (given != 2 || !PyTuple_CheckExact(arguments[0]) || !PyTuple_CheckExact(arguments[1])) {
+        PyErr_SetString(PyExc_TypeError, "read_each takes two tuples");
+        return NULL;
+    }
+    const Py_ssize_t count = PyTuple_GET_SIZE(arguments[0]);
+    PyObject *addresses = PyList_New(count);
+    for (Py_ssize_t i = 0; addresses && i < count; i++) {
+        PyObject *pair = PyTuple_GET_ITEM(arguments[0], i), *address = NULL;
+        if (PyTuple_CheckExact(pair) && PyTuple_GET_SIZE(pair) == 2)
+            address = read_one(PyTuple_GET_ITEM(pair, 1), arguments[1],
+                               PyLong_AsSsize_t(PyTuple_GET_ITEM(pair, 0)));
+        else
+            PyErr_SetString(PyExc_TypeError, "each must be a place and a reader");
+        if (!address)
+            Py_CLEAR(addresses);
+        else
+            PyList_SET_ITEM(addresses, i, address);
+    }
+    return addresses;
+}
+
+static PyObject *environment(PyObject *module, PyObject *const *names, Py_ssize_t given)
+{
+    PyObject *found = PyTuple_New(given);
+    for (Py_ssize_t i = 0; found && i < given; i++) {
+        const char *name = PyBytes_AsString(names[i]);
+        const char *value = name ? getenv(name) : NULL;
+        PyObject *kept = value ? PyBytes_FromString(value) : name ? Py_NewRef(Py_None) : NULL;
+        if (!kept)
+            Py_CLEAR(found);
+        else
+            PyTuple_SET_ITEM(found, i, kept);
+    }
+    return found;
+}
+
+static PyMethodDef functions[] = {
+    {"read_each", (PyCFunction)(void (*)(void))read_each, METH_FASTCALL,
+     "The addresses that pairs of a place and a reader say of a tuple's values."},
+    {"environment", (PyCFunction)(void (*)(void))environment, METH_FASTCALL,
+     "What variables of the process say now, as C sees them; None of those that are not set."},
+    {0},
+};
+
 static int fill_module(PyObject *module) { return PyModule_AddType(module, &reader_type); }
 
 static PyModuleDef_Slot slots[] = {{Py_mod_exec, fill_module}, {0}};
 static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, .m_name = "_reader",
-                                        .m_slots = slots};
+                                        .m_methods = functions, .m_slots = slots};
 
 PyMODINIT_FUNC PyInit__reader(void) { return PyModuleDef_Init(&definition); }

@@ -57,8 +57,7 @@ def _run(
     return Run(handle.backend, CUDNN, shapes, rnnDesc.dropout)
 
 
-@entry
-@repeated
+@repeated(entry)
 def cudnnRNNForwardInference(
     handle: Handle,
     rnnDesc: RNNDescriptor,
@@ -92,8 +91,7 @@ def cudnnRNNForwardInference(
     return forward_pass(run, tensors, Weights("w", w), space, None)
 
 
-@entry
-@repeated
+@repeated(entry)
 def cudnnRNNForwardTraining(
     handle: Handle,
     rnnDesc: RNNDescriptor,
@@ -133,8 +131,7 @@ def cudnnRNNForwardTraining(
     return forward_pass(run, tensors, Weights("w", w), space, reserve)
 
 
-@entry
-@repeated
+@repeated(entry)
 def cudnnRNNBackwardData(
     handle: Handle,
     rnnDesc: RNNDescriptor,
@@ -183,8 +180,7 @@ def cudnnRNNBackwardData(
     return backward_data_pass(run, tensors, Weights("w", w), space, reserve)
 
 
-@entry
-@repeated
+@repeated(entry)
 def cudnnRNNBackwardWeights(
     handle: Handle,
     rnnDesc: RNNDescriptor,

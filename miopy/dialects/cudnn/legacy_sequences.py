@@ -50,8 +50,7 @@ def _refuse_attention(**values: Any) -> None:
             raise NotSupported(name, "is reserved and must be NULL", value)
 
 
-@entry
-@repeated
+@repeated(entry)
 def cudnnRNNForwardTrainingEx(
     handle: Handle,
     rnnDesc: RNNDescriptor,
@@ -97,8 +96,7 @@ def cudnnRNNForwardTrainingEx(
     return forward_pass(run, tensors, Weights("w", w), space, reserve)
 
 
-@entry
-@repeated
+@repeated(entry)
 def cudnnRNNForwardInferenceEx(
     handle: Handle,
     rnnDesc: RNNDescriptor,
@@ -141,8 +139,7 @@ def cudnnRNNForwardInferenceEx(
     return forward_pass(run, tensors, Weights("w", w), space, None)
 
 
-@entry
-@repeated
+@repeated(entry)
 def cudnnRNNBackwardDataEx(
     handle: Handle,
     rnnDesc: RNNDescriptor,
@@ -195,8 +192,7 @@ def cudnnRNNBackwardDataEx(
     return backward_data_pass(run, tensors, Weights("w", w), space, reserve)
 
 
-@entry
-@repeated
+@repeated(entry)
 def cudnnRNNBackwardWeightsEx(
     handle: Handle,
     rnnDesc: RNNDescriptor,

@@ -78,8 +78,7 @@ def check_spaces(
         check_size(f"{reserve.argument}Size", reserve.nbytes, space)
 
 
-@entry
-@repeated
+@repeated(entry)
 def cudnnRNNForward(
     handle: Handle,
     rnnDesc: RNNDescriptor,
@@ -121,8 +120,7 @@ def cudnnRNNForward(
     return forward_pass(run, tensors, Weights("weightSpace", weightSpace), workspace, reserve)
 
 
-@entry
-@repeated
+@repeated(entry)
 def cudnnRNNBackwardData_v8(
     handle: Handle,
     rnnDesc: RNNDescriptor,
@@ -167,8 +165,7 @@ def cudnnRNNBackwardData_v8(
     return backward_data_pass(run, tensors, Weights("weightSpace", weightSpace), workspace, reserve)
 
 
-@entry
-@repeated
+@repeated(entry)
 def cudnnRNNBackwardWeights_v8(
     handle: Handle,
     rnnDesc: RNNDescriptor,

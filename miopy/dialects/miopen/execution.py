@@ -24,8 +24,7 @@ from ...errors import BadParam
 from ...layouts import MIOPEN
 from . import runs
 from .descriptors import RNNDescriptor
-from .entry import entry
-from .handle import Handle, timed
+from .handle import Handle
 from .queries import is_padded, reserve_nbytes, workspace_nbytes
 from .steps import batch_sizes
 from .tensor import TensorDescriptor
@@ -69,8 +68,6 @@ def _run(
     return Run(handle.backend, MIOPEN, shapes, rnnDesc.dropout)
 
 
-@entry
-@timed
 @runs.described
 def miopenRNNForwardTraining(
     handle: Handle,
@@ -118,8 +115,6 @@ def miopenRNNForwardTraining(
     return forward_pass(run, tensors, Weights("w", w), workspace, reserve)
 
 
-@entry
-@timed
 @runs.described
 def miopenRNNForwardInference(
     handle: Handle,
@@ -157,8 +152,6 @@ def miopenRNNForwardInference(
     return forward_pass(run, tensors, Weights("w", w), workspace, None)
 
 
-@entry
-@timed
 @runs.described
 def miopenRNNBackwardData(
     handle: Handle,
@@ -229,8 +222,6 @@ def miopenRNNBackwardData(
     return backward_data_pass(run, tensors, Weights("w", w), workspace, reserve)
 
 
-@entry
-@timed
 @runs.described
 def miopenRNNBackwardWeights(
     handle: Handle,

@@ -18,6 +18,7 @@ VERSION = (3, 5, 0)  # the release this dialect answers for, as in include/miope
 Allocator = Callable[[Any, int], int]
 Deallocator = Callable[[Any, int], None]
 Function = TypeVar("Function", bound=Callable[..., Any])
+R = TypeVar("R")
 
 
 @dataclass(eq=False, slots=True)
@@ -47,6 +48,14 @@ class Handle:
     alive: bool = True
 
 
+def run_timed(handle: Handle, function: Callable[..., R], *args: Any, **kwargs: Any) -> R:
+    """Call a function, and leave in the handle how long it took."""
+    elapsed = handle.backend.timer()
+    result = function(*args, **kwargs)
+    handle.kernel_time = elapsed()
+    return result
+
+
 def timed(function: Function) -> Function:
     """Time the call where the handle profiles, as miopenEnableProfiling asks for."""
 
@@ -54,10 +63,7 @@ def timed(function: Function) -> Function:
     def wrapper(handle: Handle, *args: Any, **kwargs: Any) -> Any:
         if not handle.profiling:
             return function(handle, *args, **kwargs)
-        elapsed = handle.backend.timer()
-        result = function(handle, *args, **kwargs)
-        handle.kernel_time = elapsed()
-        return result
+        return run_timed(handle, function, handle, *args, **kwargs)
 
     return wrapper  # type: ignore[return-value]
 

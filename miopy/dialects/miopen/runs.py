@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import functools
-
 from ...calls.repeated import repeated
 from ...errors import BadParam
 from . import sizes
 from .descriptors import RNNDescriptor
+from .entry import entry
+from .handle import run_timed
 from .tensor import TensorDescriptor
 from .types import miopenDataType_t, miopenStatus_t
 
-# Makes a function that runs the pass that the decorated one describes.
-described = functools.partial(repeated, also=sizes.settings)
+# Makes a public function that runs the pass that the decorated one describes.
+described = repeated(entry, also=sizes.settings, around=run_timed)
 
 UNKNOWN = miopenStatus_t.miopenStatusUnknownError
 

@@ -24,8 +24,7 @@ from ...errors import BadParam
 from ...layouts import MIOPEN
 from . import runs
 from .descriptors import RNNDescriptor
-from .entry import entry
-from .handle import Handle, timed
+from .handle import Handle
 from .queries import check_sequences, temp_space_nbytes
 from .sequence_descriptors import MARKER_FORMATS
 from .tensor import SeqTensorDescriptor, TensorDescriptor
@@ -100,8 +99,6 @@ def _check_states(
         runs.state_batch(rnnDesc, name, descriptor, xDesc.batch_size)
 
 
-@entry
-@timed
 @runs.described
 def miopenRNNForward(
     handle: Handle,
@@ -144,8 +141,6 @@ def miopenRNNForward(
     return forward_pass(run, tensors, Weights("w", w), workspace, reserve if training else None)
 
 
-@entry
-@timed
 @runs.described
 def miopenRNNBackwardSeqData(
     handle: Handle,
@@ -190,8 +185,6 @@ def miopenRNNBackwardSeqData(
     return backward_data_pass(run, tensors, Weights("w", w), workspace, reserve)
 
 
-@entry
-@timed
 @runs.described
 def miopenRNNBackwardWeightsSeqTensor(
     handle: Handle,

@@ -7,24 +7,20 @@ batch * steps. Sources: rnn.cpp and rnn_util.cpp of MIOpen 3.3.
 
 from __future__ import annotations
 
-import ctypes
-
+from ...core._reader import environment
 from ...core.config import RNNConfig
 
 # Gate-sized buffers per cell that MIOpen books: pre-activations, cell states, products kept apart.
 BUFFERS = {"relu": 1, "tanh": 1, "lstm": 6, "gru": 4}
 
-# Of the process, as MIOpen reads it in every call: what a client in C sets, os.environ never sees.
-# Python's lock is kept meanwhile: another of its threads may set one.
-_getenv = ctypes.PyDLL(None).getenv
-_getenv.argtypes, _getenv.restype = [ctypes.c_char_p], ctypes.c_char_p
-
 _DISABLED = {b"0", b"no", b"off", b"false", b"disable", b"disabled"}
 
 
 def settings() -> tuple[bytes | None, bytes | None]:
-    """What the environment says now of the method and of the generic kernels, if anything."""
-    return _getenv(b"MIOPEN_RNNWRW_REDUCTION"), _getenv(b"MIOPEN_DEBUG_DYNAMIC_REDUCTION")
+    """What the environment says now of the method and of the generic kernels, if anything. MIOpen
+    asks in every call: what a client in C sets, os.environ never sees."""
+    method, generic = environment(b"MIOPEN_RNNWRW_REDUCTION", b"MIOPEN_DEBUG_DYNAMIC_REDUCTION")
+    return method, generic
 
 
 def reduction(config: RNNConfig, rows: int) -> int:

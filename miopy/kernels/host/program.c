@@ -37,9 +37,10 @@ int run_operation(pool *p, int operation, const void *arguments, void *scratch)
     return 0;
 }
 
-int run_program(pool *p, const program *g, const uint64_t *bases, void *scratch)
+int run_program(pool *p, const program *g, const uint64_t *bases)
 {
     const uint64_t offset = ((uint64_t)1 << BASE_SHIFT) - 1;
+    void *scratch = (void *)(uintptr_t)bases[g->num_bases - 1];
     for (int64_t i = 0; i < g->num_pointers; i++) {
         const uint64_t place = g->places[i];
         const void *address = (const void *)(bases[place >> BASE_SHIFT] + (place & offset));

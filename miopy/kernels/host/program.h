@@ -31,14 +31,14 @@ int run_operation(pool *p, int operation, const void *arguments, void *scratch);
  * far behind that it is: no address is longer. */
 enum { BASE_SHIFT = 56 };
 typedef struct {
-    int64_t num_operations, num_pointers;
+    int64_t num_operations, num_pointers, num_bases;
     const int *operations;
     void *const *arguments; /* (num_operations) */
     void *const *pointers;  /* (num_pointers) where they are among the arguments */
     const uint64_t *places; /* (num_pointers) what describes them */
 } program;
 
-/* bases[0] must be 0. The pointers change: a program runs once at a time. Answers the first error.
- */
-int run_program(pool *p, const program *g, const uint64_t *bases, void *scratch);
+/* bases[0] must be 0, and the last is scratch of all operations. The pointers change: a program
+ * runs once at a time. Answers the first error. */
+int run_program(pool *p, const program *g, const uint64_t *bases);
 #endif
