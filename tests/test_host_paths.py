@@ -32,7 +32,7 @@ PATHS = {
     "once, of a few": Case(lengths=(1,) * 9 + (0,) * 2, input_size=130, hidden_size=70),
     "few steps": Case(lengths=(4,) * 9 + (3,) * 5 + (1, 1), input_size=75, hidden_size=250),
     "few steps, packed": Case(lengths=(4,) * 9 + (3,) * 8, input_size=75, hidden_size=250),
-    "broadcast": Case(lengths=(4,) * 9 + (3,) * 3 + (1,), input_size=75, hidden_size=250),
+    "broadcast": Case(lengths=(4,) * 9 + (3,) * 3 + (1,) * 2, input_size=75, hidden_size=250),
     "broadcast, two vectors": Case(lengths=(2,) * 19 + (1,) * 8, input_size=600, hidden_size=37),
     "broadcast, large": Case(lengths=(3,) * 31 + (1,), input_size=270, hidden_size=550),
     "broadcast, x as it is": Case(
@@ -112,10 +112,24 @@ def test_halves_are_widened_where_they_lie(build, path, mode, monkeypatch):
     check(dataclasses.replace(WIDENED[path], mode=mode, dtype="float16"))
 
 
-@pytest.mark.parametrize("lengths", [(8, 5), (70,), (32, 19, 17), (13, 13, 9, 9, 9, 9, 9, 3)])
+@pytest.mark.parametrize(
+    "lengths", [(8, 5), (70,), (32, 19, 17), (13, 13, 9, 9, 9, 9, 9, 3), (13,) * 11 + (8,) * 4]
+)
 @pytest.mark.parametrize(("mode", "hidden_size"), [("tanh", 1237), ("lstm", 640), ("gru", 715)])
 def test_steps_of_few_sequences_read_large_weights_in_place(mode, hidden_size, lengths):
     check(Case(mode, lengths, input_size=30, hidden_size=hidden_size))
+
+
+def test_those_that_fill_lanes_start_and_end_at_any_time():
+    lengths = (9, 14, 0, 14, 1, 13, 14, 9, 14, 2, 14)
+    check(Case("lstm", lengths, 30, 640, num_directions=2, layout=BATCH_PADDED))
+
+
+# Rows of one to six vectors at once, and of several such groups, with lanes to spare or not.
+@pytest.mark.parametrize("sequences", [7, 8, 12, 14, 16, 19, 20, 23, 24, 28, 32, 35, 48])
+@pytest.mark.usefixtures("host_device")
+def test_any_number_of_rows_fills_lanes(sequences):
+    check(Case("lstm", (2,) * (sequences - 3) + (1,) * 3, input_size=261, hidden_size=39))
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
