@@ -19,11 +19,13 @@ from miopy.weights import RNNConfig
 PATHS = {
     "in place, one sequence": Case(lengths=(9,), input_size=21, hidden_size=37),
     "in place, pairs": Case(lengths=(7, 6, 2), input_size=70, hidden_size=33),
-    "in place, many": Case(lengths=(6, 6, 5, 4, 4, 2, 1), input_size=5, hidden_size=70),
-    "in place, many inputs": Case(lengths=(6, 6, 5, 4, 4, 2, 1), input_size=600, hidden_size=19),
+    "in place, many": Case(lengths=(6, 6, 5, 4, 4, 2, 1, 1, 1), input_size=5, hidden_size=70),
+    "in place, many inputs": Case(
+        lengths=(6, 6, 5, 4, 4, 2, 1, 1, 1), input_size=600, hidden_size=19
+    ),
     "in place, whole lines": Case(lengths=(9, 7), input_size=64, hidden_size=528),
     "in place, whole lines of many": Case(
-        lengths=(6, 6, 5, 4, 4, 2, 1), input_size=528, hidden_size=32
+        lengths=(6, 6, 5, 4, 4, 2, 1, 1, 1), input_size=528, hidden_size=32
     ),
     "in place, x as it is": Case(lengths=(5, 3), input_size=40, hidden_size=40, skip_input=True),
     "once": Case(lengths=(1,) * 43, input_size=45, hidden_size=37),
@@ -33,7 +35,8 @@ PATHS = {
     "few steps": Case(lengths=(4,) * 9 + (3,) * 5 + (1, 1), input_size=75, hidden_size=250),
     "few steps, packed": Case(lengths=(4,) * 9 + (3,) * 8, input_size=75, hidden_size=250),
     "broadcast": Case(lengths=(4,) * 9 + (3,) * 3 + (1,) * 2, input_size=75, hidden_size=250),
-    "broadcast, two vectors": Case(lengths=(2,) * 19 + (1,) * 8, input_size=600, hidden_size=37),
+    "broadcast, many inputs": Case(lengths=(2,) * 19 + (1,) * 8, input_size=600, hidden_size=37),
+    "broadcast, groups that end": Case(lengths=(3,) * 8 + (1,) * 20, input_size=90, hidden_size=70),
     "broadcast, large": Case(lengths=(3,) * 31 + (1,), input_size=270, hidden_size=550),
     "broadcast, x as it is": Case(
         lengths=(4,) * 12 + (2, 1), input_size=75, hidden_size=75, skip_input=True
@@ -74,7 +77,7 @@ PATHS = {
         lengths=(2, 30, 0, 31, 7), input_size=90, hidden_size=260, layout=BATCH_PADDED
     ),
     "ahead, in chunks": Case(lengths=(70,) * 5 + (41,) * 4, input_size=5700, hidden_size=37),
-    "ahead, in strips": Case(lengths=(9,) * 6 + (4,) * 5, input_size=2300, hidden_size=300),
+    "ahead, in strips": Case(lengths=(9,) * 6 + (4,) * 3, input_size=2300, hidden_size=300),
     "ahead, in strips, unsorted": Case(
         lengths=(2, 30, 0, 31, 7), input_size=1500, hidden_size=465, layout=BATCH_PADDED
     ),
@@ -113,7 +116,15 @@ def test_halves_are_widened_where_they_lie(build, path, mode, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "lengths", [(8, 5), (70,), (32, 19, 17), (13, 13, 9, 9, 9, 9, 9, 3), (13,) * 11 + (8,) * 4]
+    "lengths",
+    [
+        (8, 5),
+        (70,),
+        (32, 19, 17),
+        (13, 13, 9, 9, 9, 3),
+        (13, 13, 9, 9, 9, 9, 9, 3),
+        (13,) * 11 + (8,) * 4,
+    ],
 )
 @pytest.mark.parametrize(("mode", "hidden_size"), [("tanh", 1237), ("lstm", 640), ("gru", 715)])
 def test_steps_of_few_sequences_read_large_weights_in_place(mode, hidden_size, lengths):
@@ -121,15 +132,15 @@ def test_steps_of_few_sequences_read_large_weights_in_place(mode, hidden_size, l
 
 
 def test_those_that_fill_lanes_start_and_end_at_any_time():
-    lengths = (9, 14, 0, 14, 1, 13, 14, 9, 14, 2, 14)
+    lengths = (14, 19, 0, 19, 5, 13, 14, 9, 19, 2, 19, 12)
     check(Case("lstm", lengths, 30, 640, num_directions=2, layout=BATCH_PADDED))
 
 
-# Rows of one to six vectors at once, and of several such groups, with lanes to spare or not.
+# Rows of each number of vectors at once, and of several groups, with lanes to spare or not.
 @pytest.mark.parametrize("sequences", [7, 8, 12, 14, 16, 19, 20, 23, 24, 28, 32, 35, 48])
 @pytest.mark.usefixtures("host_device")
 def test_any_number_of_rows_fills_lanes(sequences):
-    check(Case("lstm", (2,) * (sequences - 3) + (1,) * 3, input_size=261, hidden_size=39))
+    check(Case("lstm", (2,) * 4 + (1,) * (sequences - 4), input_size=261, hidden_size=39))
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
@@ -164,8 +175,8 @@ def test_chunks_of_inputs_are_packed_for_many_units(mode):
     ("mode", "hidden_size", "lengths"),
     [
         ("tanh", 1571, (2,) * 140),
-        ("lstm", 1571, (6,) * 9 + (4,) * 8 + (1,)),
-        ("gru", 2091, (6,) * 9 + (4,) * 8 + (1,)),
+        ("lstm", 1571, (10,) * 9 + (6,) * 8 + (1,)),
+        ("gru", 2091, (10,) * 9 + (6,) * 8 + (1,)),
     ],
 )
 def test_rows_pass_deep_panels_part_by_part(mode, hidden_size, lengths, monkeypatch):
@@ -196,8 +207,8 @@ def test_tiles_that_are_left_over_are_shared(
     """Of so many that they are no multiple of the workers, where vectors are the longest."""
     monkeypatch.setenv("MIOPY_ISA", build)
     monkeypatch.setenv("MIOPY_NUM_THREADS", threads)
-    check(Case(mode, (7,) * 9 + (6,) * 8, input_size, hidden_size, num_directions=2))
-    unsorted = (2, 5, 0, 7, 7, 3, 6, 1) * 3
+    check(Case(mode, (9,) * 9 + (8,) * 8, input_size, hidden_size, num_directions=2))
+    unsorted = (2, 5, 0, 7, 7, 3, 6, 1) * 5
     case = Case(mode, unsorted, input_size, hidden_size, layout=BATCH_PADDED, num_directions=2)
     check(case)
 
