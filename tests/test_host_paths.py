@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 from cases import BATCH_PADDED, Case, expected, run_oracle
 from core_run import CoreRun
+from cudnn_harness import check as check_cudnn
+from cudnn_harness import cudnn_case
 from harness import Run, check
 from oracle import GATES
 
@@ -211,6 +213,17 @@ def test_tiles_that_are_left_over_are_shared(
     unsorted = (2, 5, 0, 7, 7, 3, 6, 1) * 5
     case = Case(mode, unsorted, input_size, hidden_size, layout=BATCH_PADDED, num_directions=2)
     check(case)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("hidden_size", [1, 18, 37, 44, 53])
+@pytest.mark.parametrize("mode", ["lstm", "gru"])
+@pytest.mark.parametrize("build", host.builds())
+def test_gates_share_the_last_vectors(build, mode, hidden_size, dtype, monkeypatch):
+    """Of units that fill none, of whatever length."""
+    monkeypatch.setenv("MIOPY_ISA", build)
+    sizes = {"input_size": 30, "hidden_size": hidden_size, "num_directions": 2}
+    check_cudnn(cudnn_case(mode, (9,) * 12 + (4,) * 9, **sizes, dtype=dtype))
 
 
 @pytest.mark.parametrize("mode", ["tanh", "lstm", "gru"])
