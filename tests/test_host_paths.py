@@ -148,7 +148,15 @@ def test_any_number_of_rows_fills_lanes(sequences):
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 @pytest.mark.parametrize(
     ("hidden_size", "batch_sizes"),
-    [(528, (1,) * 9), (48, (3, 3, 2)), (48, (7, 7, 6, 5, 3)), (640, (1,) * 70)],
+    [
+        (528, (1,) * 9),
+        (48, (3, 3, 2)),
+        (48, (7, 7, 6, 5, 3)),
+        (640, (1,) * 70),
+        (128, (2, 2, 1)),
+        (100, (2, 1, 1)),
+        (99, (2, 2, 1)),
+    ],
 )
 def test_where_in_a_line_weights_begin_changes_no_bit(hidden_size, batch_sizes, dtype):
     config = RNNConfig("lstm", 528, hidden_size, dtype=dtype)
