@@ -95,19 +95,21 @@ static void run_plane_sums(void *arg, worker w)
     j->kernels->plane_sums(j->call, w);
 }
 
-/* Multiply-adds that take as long as reading a number, and those of a gate's step that take as long
- * as meeting other workers. */
-enum { READING = 4, WORTH_MEETING = 16000 };
+/* Multiply-adds that take as long as reading a number, and those of a step that take as long as
+ * meeting other workers. */
+enum { READING = 4, WORTH_MEETING = 40000 };
 
 /* Multiply-adds of a recurrence; none where its steps are too short to be shared and no worker has
  * sequences of its own. Results do not depend on it. */
 static int64_t work_of(const pool *p, const kernel_table *kernels, const rnn_layer *l)
 {
-    const int64_t weights = l->hidden_size * (l->input_size + l->hidden_size);
-    const int few = l->steps && l->batch_sizes[0] < 2 * pool_threads(p);
-    if (few && weights * l->rows / l->steps < WORTH_MEETING)
+    const int64_t H = l->hidden_size, gates = kernels->gates[l->cell];
+    const int64_t active = l->steps ? l->batch_sizes[0] : 0;
+    /* Of one sequence inputs are multiplied ahead, but its few sums take twice the time. */
+    const int64_t of_step = gates * H * (H + (active > 1 ? l->input_size : H));
+    if (active && active < 2 * pool_threads(p) && of_step * l->rows / l->steps < WORTH_MEETING)
         return 0;
-    return kernels->gates[l->cell] * weights * MOST(l->rows, READING * l->steps);
+    return gates * H * (l->input_size + H) * MOST(l->rows, READING * l->steps);
 }
 
 int64_t forward_scratch(const pool *p, const forward_pass *pass)
