@@ -208,7 +208,7 @@ def test_workers_take_tiles_of_slower_ones(mode, hidden_size, lengths, monkeypat
 @pytest.mark.parametrize("input_size", [230, 3000])  # together with h, and ahead
 @pytest.mark.parametrize(
     ("mode", "hidden_size", "threads"),
-    [("tanh", 300, "2"), ("relu", 300, "3"), ("lstm", 120, "3"), ("gru", 203, "5")],
+    [("tanh", 300, "2"), ("lstm", 68, "2"), ("lstm", 120, "3"), ("gru", 203, "5")],
 )
 @pytest.mark.parametrize("build", host.builds())
 def test_tiles_that_are_left_over_are_shared(
@@ -224,13 +224,16 @@ def test_tiles_that_are_left_over_are_shared(
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
-@pytest.mark.parametrize("hidden_size", [1, 18, 37, 44, 53])
+@pytest.mark.parametrize(
+    ("input_size", "hidden_size"),
+    [(30, 1), (30, 18), (30, 37), (30, 44), (30, 53), (700, 246), (700, 250)],
+)
 @pytest.mark.parametrize("mode", ["lstm", "gru"])
 @pytest.mark.parametrize("build", host.builds())
-def test_gates_share_the_last_vectors(build, mode, hidden_size, dtype, monkeypatch):
-    """Of units that fill none, of whatever length."""
+def test_gates_share_the_last_vectors(build, mode, input_size, hidden_size, dtype, monkeypatch):
+    """Of units that fill none, of whatever length; by sequence, and with inputs ahead."""
     monkeypatch.setenv("MIOPY_ISA", build)
-    sizes = {"input_size": 30, "hidden_size": hidden_size, "num_directions": 2}
+    sizes = {"input_size": input_size, "hidden_size": hidden_size, "num_directions": 2}
     check_cudnn(cudnn_case(mode, (9,) * 12 + (4,) * 9, **sizes, dtype=dtype))
 
 

@@ -103,13 +103,12 @@ enum { READING = 4, WORTH_MEETING = 40000 };
  * sequences of its own. Results do not depend on it. */
 static int64_t work_of(const pool *p, const kernel_table *kernels, const rnn_layer *l)
 {
-    const int64_t H = l->hidden_size, gates = kernels->gates[l->cell];
-    const int64_t active = l->steps ? l->batch_sizes[0] : 0;
-    /* Of one sequence inputs are multiplied ahead, but its few sums take twice the time. */
-    const int64_t of_step = gates * H * (H + (active > 1 ? l->input_size : H));
-    if (active && active < 2 * pool_threads(p) && of_step * l->rows / l->steps < WORTH_MEETING)
+    const int64_t weights =
+        kernels->gates[l->cell] * l->hidden_size * (l->input_size + l->hidden_size);
+    const int few = l->steps && l->batch_sizes[0] < 2 * pool_threads(p);
+    if (few && weights * l->rows / l->steps < WORTH_MEETING)
         return 0;
-    return gates * H * (l->input_size + H) * MOST(l->rows, READING * l->steps);
+    return weights * MOST(l->rows, READING * l->steps);
 }
 
 int64_t forward_scratch(const pool *p, const forward_pass *pass)
