@@ -70,7 +70,7 @@ PATHS = {
         layout=BATCH_PADDED,
     ),
     "by sequence": Case(lengths=tuple(range(19, 1, -1)), input_size=24, hidden_size=40),
-    "at once": Case(lengths=(9,) * 6 + (4,) * 3, input_size=130, hidden_size=250),
+    "at once": Case(lengths=(11,) * 9 + (9,) * 4, input_size=130, hidden_size=250),
     "ahead": Case(lengths=(33, 30, 12, 5, 1), input_size=130, hidden_size=250),
     "ahead, x as it is": Case(
         lengths=(29, 29, 9), input_size=290, hidden_size=290, skip_input=True
