@@ -59,7 +59,7 @@ MAY_USE = {
 COMMANDS_MAY_USE = {"numpy", "rich"}
 # A module of the core imports only modules before it.
 CORE_ORDER = (
-    *("forks", "cells", "space", "strided", "sequence", "dlpack", "_reader", "memory"),
+    *("_reader", "forks", "cells", "space", "strided", "sequence", "dlpack", "memory"),
     *("overlap", "config"),
     *("layout", "codes", "blocks", "grid", "cluster", "algorithm", "wavefront"),
     *("backend", "placement", "plan", "forward"),

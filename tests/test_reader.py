@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import os
 import sys
 import weakref
 from typing import Any
@@ -190,3 +191,71 @@ def test_the_environment_is_read_as_c_sees_it(monkeypatch):
     assert _reader.environment() == ()
     with pytest.raises(TypeError):
         _reader.environment(b"MIOPY_TEST_ONE", "text")
+
+
+class Described:
+    """As a descriptor; `before` is called where the version is asked for."""
+
+    def __init__(self, version: int, before: Any = None) -> None:
+        self._version, self._before = version, before
+
+    @property
+    def version(self) -> int:
+        if self._before:
+            self._before()
+        return self._version
+
+
+def test_versions_of_different_arrays_differ():
+    first, second = Described(1), Described(2)
+    arrays = [[first] * n for n in range(1, 5)] + [[first, second], [second, first], [second] * 2]
+    arrays += [[first, second, first], [first, first, second], (second,)]
+    assert len({_reader.versions(array) for array in arrays}) == len(arrays)
+    assert _reader.versions([first, second, first]) == (1, 2, 1)
+    assert _reader.versions((first,)) == (1,)
+    assert _reader.versions([first] * 3) == _reader.versions((first,) * 3) == (1, -3)
+    assert _reader.versions([]) == ()
+
+
+def test_versions_are_of_nothing_but_descriptors_in_lists_and_tuples():
+    for wrong in (None, 5, "text", {}, np.zeros(2), iter([Described(1)])):
+        with pytest.raises(TypeError, match="a list or a tuple"):
+            _reader.versions(wrong)
+    for wrong in ([None], [None] * 2, [Described(1), "text"], (5, Described(1))):
+        with pytest.raises(AttributeError, match="version"):
+            _reader.versions(wrong)
+
+
+def test_versions_of_an_array_that_changes_meanwhile():
+    array: list[Described] = []
+    array += [Described(1, array.clear), Described(2)]
+    with pytest.raises(IndexError, match="have become fewer"):
+        _reader.versions(array)
+    array += [Described(1, lambda: array.append(Described(3))), Described(2)]
+    assert _reader.versions(array) == (1, 2)
+
+
+def test_versions_hold_nothing():
+    one, two = Described(2**40), Described(2**41)
+    before = sys.getrefcount(one), sys.getrefcount(two), sys.getrefcount(one._version)
+    for _ in range(100):
+        _reader.versions([one, two])
+        _reader.versions([one] * 5)
+    assert (sys.getrefcount(one), sys.getrefcount(two), sys.getrefcount(one._version)) == before
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_forks_are_counted_whoever_forks():
+    here, c = _reader.forks(), ctypes.PyDLL(None)
+    assert _reader.forks() == here
+    for fork in (os.fork, c.fork):
+        child = fork()
+        if not child:
+            grandchild = fork()
+            if grandchild:
+                is_right = not os.waitpid(grandchild, 0)[1] and _reader.forks() == here + 1
+            else:
+                is_right = _reader.forks() == here + 2
+            os._exit(not is_right)
+        assert os.waitpid(child, 0)[1] == 0
+    assert _reader.forks() == here

@@ -203,13 +203,6 @@ def test_steps_may_share_a_descriptor_or_not(number):
         inference(longer)
 
 
-def test_versions_of_different_arrays_differ():
-    first, second = (tensor_descriptor("float32", [2, 3]) for _ in range(2))
-    arrays = [[first] * n for n in range(1, 5)] + [[first, second], [second, first], [second] * 2]
-    arrays += [[first, second, first], [first, first, second], (second,)]
-    assert len({repeated.versions(array) for array in arrays}) == len(arrays)
-
-
 class Incomparable:
     def __eq__(self, other):
         raise RuntimeError

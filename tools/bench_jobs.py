@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-from bench_shapes import MODES, STEP, Shape
+from bench_shapes import FORWARD, INFERENCE, STEP, Shape
 
 from miopy import miopen as mi
 from miopy.weights import RNNConfig, convert
@@ -18,6 +18,9 @@ CELLS = {
     "relu": mi.miopenRNNRELU,
 }
 DTYPES = {"float32": mi.miopenFloat, "float16": mi.miopenHalf}
+
+
+Call = tuple[Callable[..., None], tuple[object, ...]]
 
 
 class Network:
@@ -98,29 +101,46 @@ class Miopy:
         outputs = (network.y_desc, self.y, h, self.hy, h, self.cy)
         return (*start, *states, *outputs, self.workspace, self.workspace.nbytes)
 
-    def inference(self) -> None:
-        mi.miopenRNNForwardInference(*self._forward())
-
-    def forward(self) -> None:
-        mi.miopenRNNForwardTraining(*self._forward(), self.reserve, self.reserve.nbytes)
-
-    def step(self) -> None:
-        self.forward()
+    def _backward(self) -> list[Call]:
         network, h, T = self.network, self.network.h_desc, self.shape.seq_len
         spaces = (self.workspace, self.workspace.nbytes, self.reserve, self.reserve.nbytes)
         start = network.handle, network.rnn, T
-        mi.miopenRNNBackwardData(
+        data = (
             *(*start, network.y_desc, self.y, network.y_desc, self.dy, h, None, h, None),
             *(self.w_desc, self.w, h, self.hx, h, self.cx),
             *(network.x_desc, self.dx, h, self.dhx, h, self.dcx, *spaces),
         )
-        mi.miopenRNNBackwardWeights(
+        weights = (
             *(*start, network.x_desc, self.x, h, self.hx, network.y_desc, self.y),
             *(self.w_desc, self.dw, *spaces),
         )
+        return [(mi.miopenRNNBackwardData, data), (mi.miopenRNNBackwardWeights, weights)]
+
+    def _calls(self, mode: str) -> list[Call]:
+        if mode == INFERENCE:
+            return [(mi.miopenRNNForwardInference, self._forward())]
+        given = (*self._forward(), self.reserve, self.reserve.nbytes)
+        forward = (mi.miopenRNNForwardTraining, given)
+        return [forward, *(self._backward() if mode == STEP else [])]
 
     def job(self, mode: str) -> Callable[[], None]:
-        return dict(zip(MODES, (self.inference, self.forward, self.step), strict=True))[mode]
+        """A pass or more on the arrays that it has now."""
+        calls = self._calls(mode)
+
+        def run() -> None:
+            for function, arguments in calls:
+                function(*arguments)
+
+        return run
+
+    def inference(self) -> None:
+        self.job(INFERENCE)()
+
+    def forward(self) -> None:
+        self.job(FORWARD)()
+
+    def step(self) -> None:
+        self.job(STEP)()
 
     def results(self, mode: str = STEP) -> dict[str, Any]:
         """What a pass wrote: y; after a training step also dx and, as MIOpen has it, dw."""

@@ -163,7 +163,7 @@ class HostBackend(Operations):
         run, nbytes = program.run, program.scratch_nbytes
 
         def execute(addresses: list[int]) -> None:
-            with self._lock:
+            with lock_of_process(self._locks):
                 run(self._pool, addresses, self._scratch.address(nbytes) if nbytes else 0)
 
         return execute

@@ -6,8 +6,6 @@ While a walk is taken down, memory lies as `moving` says, scratch as if it were 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import partial
-from struct import Struct
 from typing import Any
 
 from ..core.backend import BackwardRun, ForwardRun, Walk
@@ -89,16 +87,17 @@ class Program:
             ffi.new("void *[]", moving),
             ffi.new("uint64_t[]", places),
         )
-        num_bases = num_arguments + 2
-        self._program = ffi.new("program *", (len(calls), len(places), num_bases, *arrays))
-        self._bases = ffi.new("uint64_t[]", num_bases)
-        self._set_bases = partial(Struct(f"={num_bases}Q").pack_into, ffi.buffer(self._bases), 0, 0)
+        counts = len(calls), len(places), num_arguments
+        self._program = ffi.new("program *", (*counts, *arrays))
+        self._num_arguments = num_arguments
         self._kept = calls, taken.parts, taken.kept, arrays
 
     def run(self, pool: Any, addresses: list[int], scratch: int) -> None:
         """Once at a time."""
-        self._set_bases(*addresses, scratch)
-        check_steps(lib.run_program(pool, self._program, self._bases))
+        assert len(addresses) == self._num_arguments  # which C believes
+        error = lib.run_program(pool, self._program, addresses, scratch)
+        if error:
+            check_steps(error)
 
 
 def take_down(pool: Any, walk: Walk, names: tuple[str, ...]) -> Program | None:

@@ -69,7 +69,11 @@ class Pass:
         # Where nothing overlapped in the call before, nothing does in the same places.
         if addresses != self._checked:
             self._check(addresses)
-        if self._prepared is None or None in addresses:
+            if None in addresses:
+                self._walk(addresses)
+                return
+            self._checked = addresses
+        if self._prepared is None:
             self._walk(addresses)
         else:
             self._prepared(addresses)
@@ -78,7 +82,6 @@ class Pass:
         others = self._known_work().others
         if others or None in addresses or not are_apart(addresses, self._sizes):
             self._memory.check_overlap(addresses, self._in_place, others)
-        self._checked = addresses
 
     def _walk(self, addresses: list[Any]) -> None:
         at, walk = zip(self._names, addresses, strict=True), self._known_work().walk

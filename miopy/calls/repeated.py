@@ -13,6 +13,7 @@ import typing
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, ClassVar, ParamSpec, cast
 
+from ..core._reader import versions
 from ..errors import MiopyError
 from .arguments import object_class
 from .entry import Entry, compiled, live_check, names_of_checks, object_parameters
@@ -131,17 +132,6 @@ def remembering(
     passed = f"({', '.join(data)},)"
     parts = {"passes": passes, "key": ", ".join(key), "first": first}
     return compiled(function, REMEMBERING, given, run=run.format(data=passed), **parts)
-
-
-def versions(descriptors: Any) -> tuple[int, ...]:
-    """Those of an array of descriptors, one per time step; of one that all steps share its own and,
-    as no version is negative, minus their number."""
-    if type(descriptors) not in (list, tuple):
-        raise TypeError
-    count = len(descriptors)
-    if count > 1 and descriptors.count(descriptors[0]) == count:  # no loop of Python
-        return descriptors[0].version, -count
-    return tuple([descriptor.version for descriptor in descriptors])
 
 
 def repeated(

@@ -5,15 +5,16 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from os import getpid
 from typing import Any, Generic, TypeVar, overload
+
+from ._reader import forks
 
 T = TypeVar("T")
 
 
 def lock_of_process(locks: dict[int, threading.Lock]) -> threading.Lock:
     """The lock of this process among those of one object, a new one after a fork."""
-    process = getpid()
+    process = forks()  # os.getpid takes longer: the system answers it
     return locks.get(process) or locks.setdefault(process, threading.Lock())
 
 

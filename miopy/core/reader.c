@@ -1,7 +1,9 @@
 /* reader.c: what every call looks at anew. Addresses of data arguments, in the common cases:
- * core/memory.py knows all of them. Variables of the environment. */
+ * core/memory.py knows all of them. Versions of descriptors. Variables of the environment. In which
+ * process it runs. */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
+#include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -185,6 +187,45 @@ static PyObject *read_each(PyObject *module, PyObject *const *arguments, Py_ssiz
     return addresses;
 }
 
+static PyObject *version; /* the name of that attribute */
+
+/* Of the `place`th of a list or tuple, which may meanwhile have become shorter. */
+static PyObject *version_of(PyObject *descriptors, Py_ssize_t place)
+{
+    if (place >= PySequence_Fast_GET_SIZE(descriptors)) {
+        PyErr_SetString(PyExc_IndexError, "descriptors have become fewer");
+        return NULL;
+    }
+    PyObject *descriptor = Py_NewRef(PySequence_Fast_GET_ITEM(descriptors, place));
+    PyObject *found = PyObject_GetAttr(descriptor, version);
+    Py_DECREF(descriptor);
+    return found;
+}
+
+static PyObject *versions(PyObject *module, PyObject *descriptors)
+{
+    if (!PyList_CheckExact(descriptors) && !PyTuple_CheckExact(descriptors)) {
+        PyErr_SetString(PyExc_TypeError, "descriptors must be in a list or a tuple");
+        return NULL;
+    }
+    const Py_ssize_t count = PySequence_Fast_GET_SIZE(descriptors);
+    PyObject **items = PySequence_Fast_ITEMS(descriptors);
+    Py_ssize_t alike = 0;
+    while (alike < count && items[alike] == items[0])
+        alike++;
+    if (count > 1 && alike == count)
+        return Py_BuildValue("(Nn)", version_of(descriptors, 0), -count);
+    PyObject *found = PyTuple_New(count);
+    for (Py_ssize_t i = 0; found && i < count; i++) {
+        PyObject *each = version_of(descriptors, i);
+        if (!each)
+            Py_CLEAR(found);
+        else
+            PyTuple_SET_ITEM(found, i, each);
+    }
+    return found;
+}
+
 static PyObject *environment(PyObject *module, PyObject *const *names, Py_ssize_t given)
 {
     PyObject *found = PyTuple_New(given);
@@ -200,15 +241,37 @@ static PyObject *environment(PyObject *module, PyObject *const *names, Py_ssize_
     return found;
 }
 
+static unsigned long num_forks; /* between the process that loaded this and this one */
+static void count_fork(void) { num_forks++; }
+
+static PyObject *forks(PyObject *module, PyObject *nothing)
+{
+    return PyLong_FromUnsignedLong(num_forks);
+}
+
 static PyMethodDef functions[] = {
     {"read_each", (PyCFunction)(void (*)(void))read_each, METH_FASTCALL,
      "The addresses that pairs of a place and a reader say of a tuple's values."},
     {"environment", (PyCFunction)(void (*)(void))environment, METH_FASTCALL,
      "What variables of the process say now, as C sees them; None of those that are not set."},
+    {"versions", versions, METH_O,
+     "Those of an array of descriptors, one per time step; of one that all steps share its own "
+     "and, as no version is negative, minus their number."},
+    {"forks", forks, METH_NOARGS,
+     "How often processes have forked until this one came: no ancestor has the same number."},
     {0},
 };
 
-static int fill_module(PyObject *module) { return PyModule_AddType(module, &reader_type); }
+static int fill_module(PyObject *module)
+{
+    if (!version && !(version = PyUnicode_InternFromString("version")))
+        return -1;
+    if (pthread_atfork(NULL, NULL, count_fork)) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    return PyModule_AddType(module, &reader_type);
+}
 
 static PyModuleDef_Slot slots[] = {{Py_mod_exec, fill_module}, {0}};
 static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, .m_name = "_reader",

@@ -37,17 +37,18 @@ int run_operation(pool *p, int operation, const void *arguments, void *scratch)
     return 0;
 }
 
-int run_program(pool *p, const program *g, const uint64_t *bases)
+int run_program(pool *p, const program *g, const uint64_t *addresses, uint64_t scratch)
 {
     const uint64_t offset = ((uint64_t)1 << BASE_SHIFT) - 1;
-    void *scratch = (void *)(uintptr_t)bases[g->num_bases - 1];
     for (int64_t i = 0; i < g->num_pointers; i++) {
-        const uint64_t place = g->places[i];
-        const void *address = (const void *)(bases[place >> BASE_SHIFT] + (place & offset));
+        const int64_t number = g->places[i] >> BASE_SHIFT;
+        const uint64_t start = number > g->num_arguments ? scratch : addresses[number - 1];
+        const void *address = (const void *)(uintptr_t)(start + (g->places[i] & offset));
         memcpy(g->pointers[i], &address, sizeof address);
     }
     for (int64_t i = 0; i < g->num_operations; i++) {
-        const int error = run_operation(p, g->operations[i], g->arguments[i], scratch);
+        const int error =
+            run_operation(p, g->operations[i], g->arguments[i], (void *)(uintptr_t)scratch);
         if (error)
             return error;
     }

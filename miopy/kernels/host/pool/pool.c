@@ -37,9 +37,10 @@ typedef struct {
 
 struct pool {
     _Alignas(LINE) _Atomic uint32_t job_number; /* bumped to start a job */
-    _Alignas(LINE) _Atomic uint32_t running;    /* threads not done yet */
-    _Alignas(LINE) _Atomic int arrived;         /* workers at the meeting */
-    _Alignas(LINE) _Atomic uint32_t meetings;   /* meetings over */
+    /* In a job: threads that are done with it; workers who came to meetings, of all of these, so
+     * that who waits looks at the word that the last one changes. */
+    _Alignas(LINE) _Atomic uint64_t done;
+    _Alignas(LINE) _Atomic uint64_t came;
     _Alignas(LINE) void (*job)(void *, worker);
     void *arg;
     int size, build, started; /* workers wanted; threads alive */
@@ -51,19 +52,19 @@ struct pool {
     cpu_set_t allowed; /* the processors its threads were told to use */
 #endif
     _Atomic int closing;
-    pid_t process;          /* the process whose threads these are */
+    unsigned process;       /* the process whose threads these are, as `num_forks` says */
     _Atomic int sleepers;   /* workers asleep at a meeting or the end of a job */
     pthread_mutex_t asleep; /* guards the wake-ups below */
     pthread_cond_t wake, met;
     thread threads[];
 };
 
-/* Waits until *word is `value`, or with `leaves` until it is no longer. Yielding helps a partner
- * that wants this very processor; while one waits for another, this worker sleeps. */
-static void wait_for_word(pool *p, _Atomic uint32_t *word, uint32_t value, int leaves)
+/* Waits until so many are counted. Yielding helps a partner that wants this very processor; while
+ * one waits for another, this worker sleeps. */
+static void wait_for(pool *p, _Atomic uint64_t *count, uint64_t least)
 {
     for (int n = 0; n < SPINS + YIELDS; n++) {
-        if ((atomic_load_explicit(word, memory_order_acquire) == value) != leaves)
+        if (atomic_load_explicit(count, memory_order_acquire) >= least)
             return;
         if (n < SPINS)
             RELAX();
@@ -72,13 +73,13 @@ static void wait_for_word(pool *p, _Atomic uint32_t *word, uint32_t value, int l
     }
     pthread_mutex_lock(&p->asleep);
     atomic_fetch_add(&p->sleepers, 1);
-    while ((atomic_load(word) == value) == leaves)
+    while (atomic_load(count) < least)
         pthread_cond_wait(&p->met, &p->asleep);
     atomic_fetch_sub(&p->sleepers, 1);
     pthread_mutex_unlock(&p->asleep);
 }
 
-/* After a change of a word that workers wait for; it and `sleepers` change in one order. */
+/* After a count that workers wait for is reached; it and `sleepers` change in one order. */
 static void wake_waiting(pool *p)
 {
     if (!atomic_load(&p->sleepers))
@@ -97,11 +98,10 @@ static void wait_for_job(pool *p, uint32_t seen)
             RELAX();
         }
         pthread_mutex_lock(&p->asleep);
-        if (atomic_load(&p->job_number) == seen) {
-            p->idle++;
+        atomic_fetch_add(&p->idle, 1);
+        if (atomic_load(&p->job_number) == seen)
             pthread_cond_wait(&p->wake, &p->asleep);
-            p->idle--;
-        }
+        atomic_fetch_sub(&p->idle, 1);
         pthread_mutex_unlock(&p->asleep);
     }
 }
@@ -115,7 +115,7 @@ static void *serve(void *arg)
         if (atomic_load(&p->closing))
             return 0;
         p->job(p->arg, (worker){p, own->rank, p->started + 1});
-        if (atomic_fetch_sub(&p->running, 1) == 1)
+        if (atomic_fetch_add(&p->done, 1) + 1 == (uint64_t)p->started)
             wake_waiting(p);
     }
 }
@@ -140,26 +140,34 @@ static void keep_off_caller(pool *p)
 #endif
 }
 
-/* Wakes threads for so many jobs: 1, or none, when they spin again. */
+/* Wakes threads for so many jobs: 1, or none, when they spin again. Who is not idle yet finds the
+ * job before it sleeps: both words change in one order. */
 static void wake_idle(pool *p, int jobs)
 {
-    pthread_mutex_lock(&p->asleep);
     atomic_fetch_add(&p->job_number, jobs);
-    if (p->idle) {
-        keep_off_caller(p);
-        pthread_cond_broadcast(&p->wake);
-    }
+    if (!atomic_load(&p->idle))
+        return;
+    pthread_mutex_lock(&p->asleep);
+    keep_off_caller(p);
+    pthread_cond_broadcast(&p->wake);
     pthread_mutex_unlock(&p->asleep);
+}
+
+/* Between the process that loaded this and this one, which getpid() would tell more slowly. */
+static unsigned num_forks;
+static int watches_forks;
+static void count_fork(void) { num_forks++; }
+static __attribute__((constructor)) void watch_forks(void)
+{
+    watches_forks = !pthread_atfork(0, 0, count_fork);
 }
 
 /* After a fork the child has none of the threads, and whatever they held. */
 static void begin_process(pool *p)
 {
-    p->process = getpid();
+    p->process = num_forks;
     p->started = 0;
     p->idle = 0;
-    atomic_store(&p->running, 0);
-    atomic_store(&p->arrived, 0);
     pthread_mutex_init(&p->asleep, 0);
     pthread_cond_init(&p->wake, 0);
     pthread_cond_init(&p->met, 0);
@@ -196,7 +204,7 @@ static void ask_caches(pool *p)
 pool *pool_create(int threads, int build)
 {
     const size_t nbytes = sizeof(pool) + threads * sizeof(thread);
-    pool *p = aligned_alloc(LINE, (nbytes + LINE - 1) / LINE * LINE);
+    pool *p = watches_forks ? aligned_alloc(LINE, (nbytes + LINE - 1) / LINE * LINE) : 0;
     if (!p)
         return 0;
     *p = (pool){.size = threads, .build = build};
@@ -207,7 +215,7 @@ pool *pool_create(int threads, int build)
 
 void pool_destroy(pool *p)
 {
-    if (p && p->process == getpid()) {
+    if (p && p->process == num_forks) {
         atomic_store(&p->closing, 1);
         wake_idle(p, 1);
         for (int i = 0; i < p->started; i++)
@@ -250,7 +258,7 @@ static int is_alone(pool *p, int64_t work)
 
 void pool_run(pool *p, int64_t work, void (*job)(void *, worker), void *arg)
 {
-    if (p->process != getpid())
+    if (p->process != num_forks)
         begin_process(p);
     if (is_alone(p, work)) {
         job(arg, (worker){p, 0, 1});
@@ -259,11 +267,12 @@ void pool_run(pool *p, int64_t work, void (*job)(void *, worker), void *arg)
     start_threads(p);
     p->job = job;
     p->arg = arg;
-    atomic_store_explicit(&p->running, p->started, memory_order_relaxed);
+    atomic_store_explicit(&p->done, 0, memory_order_relaxed);
+    atomic_store_explicit(&p->came, 0, memory_order_relaxed);
     if (p->started)
         wake_idle(p, 1);
     job(arg, (worker){p, 0, p->started + 1});
-    wait_for_word(p, &p->running, 0, 0);
+    wait_for(p, &p->done, p->started);
 }
 
 void yield_processor(void) { sched_yield(); }
@@ -273,12 +282,10 @@ void meet(worker w)
     pool *p = w.pool;
     if (w.threads == 1)
         return;
-    const uint32_t before = atomic_load_explicit(&p->meetings, memory_order_relaxed);
-    if (atomic_fetch_add_explicit(&p->arrived, 1, memory_order_acq_rel) == w.threads - 1) {
-        atomic_store_explicit(&p->arrived, 0, memory_order_relaxed);
-        atomic_store(&p->meetings, before + 1);
+    const uint64_t before = atomic_fetch_add(&p->came, 1);
+    const uint64_t all = before - before % w.threads + w.threads;
+    if (before + 1 == all)
         wake_waiting(p);
-        return;
-    }
-    wait_for_word(p, &p->meetings, before, 1);
+    else
+        wait_for(p, &p->came, all);
 }
