@@ -299,15 +299,16 @@ def test_sides_take_turns_in_changing_order(monkeypatch):
     monkeypatch.setattr(bench_timing, "settle", lambda: calls.append("|"))
     monkeypatch.setattr(bench_timing, "TURN", 0)
     times = bench_timing.interleaved({name: lambda n=name: calls.append(n) for name in "ab"}, 0)
-    warm, timed = "|a|b", "|aa|bb" + "|bb|aa" + "|aa|bb"
+    warm, timed = "|a|b", "|aa|bb" + ("|bb|aa" + "|aa|bb") * 3  # untimed, then until both have 7
     assert "".join(calls) == warm + timed
-    assert {name: len(found) for name, found in times.items()} == {"a": 3, "b": 3}
+    assert {name: len(found) for name, found in times.items()} == {"a": 7, "b": 7}
 
 
 def test_disturbed_turns_count_only_where_others_lack(monkeypatch):
     ends = iter([(1.0, False), (9.0, True), (2.0, False), (8.0, True), (7.0, True)] * 2)
     monkeypatch.setattr(bench_timing, "settle", lambda: None)
     monkeypatch.setattr(bench_timing, "LEAST_TURNS", 5)
+    monkeypatch.setattr(bench_timing, "LEAST_CALLS", 5)
     turns = iter([([ms], disturbed) for ms, disturbed in ends])
     monkeypatch.setattr(bench_timing, "turn", lambda job, is_short: next(turns))
     assert bench_timing.interleaved({"a": lambda: None}, 0)["a"] == [1, 2, 7, 8, 9]

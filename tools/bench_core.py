@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-from bench_jobs import Miopy, Network
-from bench_shapes import STEP
+from bench_jobs import Call, Miopy, Network
+from bench_shapes import INFERENCE, STEP
 
 from miopy.core import sequence as sequences
 from miopy.core.backend import Walk
@@ -102,18 +102,17 @@ class Core(Miopy):
             **{name: at[name] for name in ("hx", "workspace", "reserve")},
         )
 
-    def inference(self) -> None:
-        self._run(self._infer, "x", "y", "w", "hx", "cx", "hy", "cy", "workspace")
-
-    def forward(self) -> None:
-        names = "x", "y", "w", "hx", "cx", "hy", "cy", "workspace", "reserve"
-        self._run(self._train, *names)
-
-    def step(self) -> None:
-        self.forward()
-        names = "dy", "dx", "w", "hx", "cx", "dhx", "dcx", "workspace", "reserve"
-        self._run(self._backward_data, *names)
-        self._run(self._backward_weights, "x", "dw", "hx", "workspace", "reserve")
+    def _calls(self, mode: str) -> list[Call]:
+        names = "x", "y", "w", "hx", "cx", "hy", "cy", "workspace"
+        if mode == INFERENCE:
+            return [(self._run, (self._infer, *names))]
+        gradients = "dy", "dx", "w", "hx", "cx", "dhx", "dcx", "workspace", "reserve"
+        backward = [
+            (self._run, (self._backward_data, *gradients)),
+            (self._run, (self._backward_weights, "x", "dw", "hx", "workspace", "reserve")),
+        ]
+        forward = (self._run, (self._train, *names, "reserve"))
+        return [forward, *(backward if mode == STEP else [])]
 
 
 class OnHost(Core):

@@ -12,7 +12,7 @@ from typing import Any
 Job = Callable[[], Any]
 
 TURN = 0.03  # seconds that a side is called for, at least once, before the next one's turn
-LEAST_TURNS = 3
+LEAST_TURNS, LEAST_CALLS = 3, 7  # of each side, however long they take
 SHORT = 0.05  # a call of fewer seconds is first made untimed, to fill caches and wake threads
 QUIET, PATIENCE = 0.2, 2.0  # of a core, seconds
 PREEMPTIONS = 2, 20  # that the system itself needs: in any turn, and more per second
@@ -53,6 +53,10 @@ def preemptions() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw
 
 
+def are_enough(turns: list[list[float]]) -> bool:
+    return len(turns) >= LEAST_TURNS and sum(map(len, turns)) >= LEAST_CALLS
+
+
 def interleaved(jobs: Mapping[str, Job], budget: float) -> dict[str, list[float]]:
     """Milliseconds of every call, by job, in about `budget` seconds; nobody always comes first.
 
@@ -65,21 +69,23 @@ def interleaved(jobs: Mapping[str, Job], budget: float) -> dict[str, list[float]
     for name in order:
         settle()
         is_short[name] = timed(jobs[name]) < SHORT
-    end, turns = time.perf_counter() + budget, 0
+    end = time.perf_counter() + budget
     gc.collect()
     gc.disable()
     try:
-        while turns < LEAST_TURNS or time.perf_counter() < end:
+        while time.perf_counter() < end or not all(
+            are_enough(quiet[name] + disturbed[name]) for name in jobs
+        ):
             for name in order:
                 times, was_disturbed = turn(jobs[name], is_short[name])
                 (disturbed if was_disturbed else quiet)[name].append(times)
             order.append(order.pop(0))
-            turns += 1
     finally:
         gc.enable()
     for name, turns_of in quiet.items():
-        lacking = max(0, LEAST_TURNS - len(turns_of))
-        turns_of += sorted(disturbed[name], key=statistics.median)[:lacking]
+        others = sorted(disturbed[name], key=statistics.median)
+        while others and not are_enough(turns_of):
+            turns_of.append(others.pop(0))
     return {name: [ms for times in turns_of for ms in times] for name, turns_of in quiet.items()}
 
 
