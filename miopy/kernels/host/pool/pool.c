@@ -10,12 +10,18 @@
 #include <unistd.h>
 
 #define LINE 64
-#define SPINS 4000  /* then a worker that waits for others offers them its processor, */
-#define YIELDS 1000 /* and then sleeps */
+/* How often a worker that waits for others looks before it offers them its processor, and then
+ * before it sleeps. That is some 10 ms: a hypervisor may take the other's processor away for as
+ * long, and gives back one that sleeps so late that both go on missing each other. */
+#define SPINS 4000
+#define YIELDS 20000
 
 /* Multiply-adds worth sharing with threads that spin, and worth waking them, which takes some 50
  * microseconds. */
 enum { WORTH_SHARING = 500000, WORTH_WAKING = 2000000 };
+/* Workers of which each looks at the very word that all change as they come; more would hold each
+ * other up. */
+enum { FEW_WORKERS = 4 };
 /* Nanoseconds within which jobs follow each other closely, and how many of these in a row are worth
  * waking threads for what comes next: more than a call has. */
 enum { CLOSELY = 100000, WORTH_A_WAKE = 16 };
@@ -37,10 +43,11 @@ typedef struct {
 
 struct pool {
     _Alignas(LINE) _Atomic uint32_t job_number; /* bumped to start a job */
-    /* In a job: threads that are done with it; workers who came to meetings, of all of these, so
-     * that who waits looks at the word that the last one changes. */
+    /* In a job: threads that are done with it, workers who came to its meetings, all of these
+     * together, and how many that were when the last meeting was over. */
     _Alignas(LINE) _Atomic uint64_t done;
     _Alignas(LINE) _Atomic uint64_t came;
+    _Alignas(LINE) _Atomic uint64_t met;
     _Alignas(LINE) void (*job)(void *, worker);
     void *arg;
     int size, build, started; /* workers wanted; threads alive */
@@ -55,7 +62,7 @@ struct pool {
     unsigned process;       /* the process whose threads these are, as `num_forks` says */
     _Atomic int sleepers;   /* workers asleep at a meeting or the end of a job */
     pthread_mutex_t asleep; /* guards the wake-ups below */
-    pthread_cond_t wake, met;
+    pthread_cond_t wake, reached;
     thread threads[];
 };
 
@@ -74,7 +81,7 @@ static void wait_for(pool *p, _Atomic uint64_t *count, uint64_t least)
     pthread_mutex_lock(&p->asleep);
     atomic_fetch_add(&p->sleepers, 1);
     while (atomic_load(count) < least)
-        pthread_cond_wait(&p->met, &p->asleep);
+        pthread_cond_wait(&p->reached, &p->asleep);
     atomic_fetch_sub(&p->sleepers, 1);
     pthread_mutex_unlock(&p->asleep);
 }
@@ -85,7 +92,7 @@ static void wake_waiting(pool *p)
     if (!atomic_load(&p->sleepers))
         return;
     pthread_mutex_lock(&p->asleep);
-    pthread_cond_broadcast(&p->met);
+    pthread_cond_broadcast(&p->reached);
     pthread_mutex_unlock(&p->asleep);
 }
 
@@ -170,7 +177,7 @@ static void begin_process(pool *p)
     p->idle = 0;
     pthread_mutex_init(&p->asleep, 0);
     pthread_cond_init(&p->wake, 0);
-    pthread_cond_init(&p->met, 0);
+    pthread_cond_init(&p->reached, 0);
     atomic_store(&p->sleepers, 0);
 }
 
@@ -221,7 +228,7 @@ void pool_destroy(pool *p)
         for (int i = 0; i < p->started; i++)
             pthread_join(p->threads[i].id, 0);
         pthread_cond_destroy(&p->wake);
-        pthread_cond_destroy(&p->met);
+        pthread_cond_destroy(&p->reached);
         pthread_mutex_destroy(&p->asleep);
     }
     free(p);
@@ -269,6 +276,7 @@ void pool_run(pool *p, int64_t work, void (*job)(void *, worker), void *arg)
     p->arg = arg;
     atomic_store_explicit(&p->done, 0, memory_order_relaxed);
     atomic_store_explicit(&p->came, 0, memory_order_relaxed);
+    atomic_store_explicit(&p->met, 0, memory_order_relaxed);
     if (p->started)
         wake_idle(p, 1);
     job(arg, (worker){p, 0, p->started + 1});
@@ -284,8 +292,11 @@ void meet(worker w)
         return;
     const uint64_t before = atomic_fetch_add(&p->came, 1);
     const uint64_t all = before - before % w.threads + w.threads;
-    if (before + 1 == all)
-        wake_waiting(p);
-    else
-        wait_for(p, &p->came, all);
+    if (before + 1 < all) {
+        wait_for(p, w.threads > FEW_WORKERS ? &p->met : &p->came, all);
+        return;
+    }
+    if (w.threads > FEW_WORKERS)
+        atomic_store(&p->met, all);
+    wake_waiting(p);
 }
