@@ -266,10 +266,12 @@ static int fill_module(PyObject *module)
 {
     if (!version && !(version = PyUnicode_InternFromString("version")))
         return -1;
-    if (pthread_atfork(NULL, NULL, count_fork)) {
+    static int watches; /* it may be filled again */
+    if (!watches && pthread_atfork(NULL, NULL, count_fork)) {
         PyErr_NoMemory();
         return -1;
     }
+    watches = 1;
     return PyModule_AddType(module, &reader_type);
 }
 

@@ -96,9 +96,9 @@ static void run_plane_sums(void *arg, worker w)
 }
 
 /* Multiply-adds that take as long as reading a number, and those of a step that take as long as
- * meeting others, for each worker: more of them if they are of some sequences, as these fill the
+ * each worker adds to a meeting: more if they are of several sequences, as these fill the
  * multipliers better than one. */
-enum { READING = 4, WORTH_MEETING = 20000, OF_ONE_SEQUENCE = 14000 };
+enum { READING = 4, MEETING = 10000, MEETING_OF_ONE = 7000 };
 
 /* Multiply-adds of a recurrence; none where its steps are too short to be shared and no worker has
  * sequences of its own. Results do not depend on it. */
@@ -107,8 +107,10 @@ static int64_t work_of(const pool *p, const kernel_table *kernels, const rnn_lay
     const int64_t weights =
         kernels->gates[l->cell] * l->hidden_size * (l->input_size + l->hidden_size);
     const int64_t sequences = l->steps ? l->batch_sizes[0] : 0, threads = pool_threads(p);
-    const int64_t worth_meeting = threads * (sequences == 1 ? OF_ONE_SEQUENCE : WORTH_MEETING);
-    if (0 < sequences && sequences < 2 * threads && weights * l->rows / l->steps < worth_meeting)
+    const int64_t meeting = threads * (sequences == 1 ? MEETING_OF_ONE : MEETING);
+    if (0 < sequences && sequences < 2 * threads &&
+        weights * l->rows / l->steps * (threads - 1) / threads <
+            meeting) /* what others take over */
         return 0;
     return weights * MOST(l->rows, READING * l->steps);
 }

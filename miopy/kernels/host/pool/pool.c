@@ -10,11 +10,11 @@
 #include <unistd.h>
 
 #define LINE 64
-/* How often a worker that waits for others looks before it offers them its processor, and then
- * before it sleeps. That is some 10 ms: a hypervisor may take the other's processor away for as
- * long, and gives back one that sleeps so late that both go on missing each other. */
+/* How often a worker that waits for others looks before it offers them its processor, and
+ * nanoseconds for which it then does before it sleeps: a hypervisor may take the other's processor
+ * away for as long, and gives back one that sleeps so late that both go on missing each other. */
 #define SPINS 4000
-#define YIELDS 20000
+#define PATIENCE 10000000
 
 /* Multiply-adds worth sharing with threads that spin, and worth waking them, which takes some 50
  * microseconds. */
@@ -43,11 +43,9 @@ typedef struct {
 
 struct pool {
     _Alignas(LINE) _Atomic uint32_t job_number; /* bumped to start a job */
-    /* In a job: threads that are done with it, workers who came to its meetings, all of these
-     * together, and how many that were when the last meeting was over. */
-    _Alignas(LINE) _Atomic uint64_t done;
-    _Alignas(LINE) _Atomic uint64_t came;
-    _Alignas(LINE) _Atomic uint64_t met;
+    _Alignas(LINE) _Atomic uint64_t done;       /* threads, with this job */
+    _Alignas(LINE) _Atomic uint64_t came;       /* workers, to all its meetings so far */
+    _Alignas(LINE) _Atomic uint64_t met; /* the same when one was over, of more than FEW_WORKERS */
     _Alignas(LINE) void (*job)(void *, worker);
     void *arg;
     int size, build, started; /* workers wanted; threads alive */
@@ -66,18 +64,25 @@ struct pool {
     thread threads[];
 };
 
+static int64_t nanoseconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
+}
+
 /* Waits until so many are counted. Yielding helps a partner that wants this very processor; while
  * one waits for another, this worker sleeps. */
 static void wait_for(pool *p, _Atomic uint64_t *count, uint64_t least)
 {
-    for (int n = 0; n < SPINS + YIELDS; n++) {
+    for (int n = 0; n < SPINS; n++) {
         if (atomic_load_explicit(count, memory_order_acquire) >= least)
             return;
-        if (n < SPINS)
-            RELAX();
-        else
-            sched_yield();
+        RELAX();
     }
+    for (const int64_t end = nanoseconds() + PATIENCE; nanoseconds() < end; sched_yield())
+        if (atomic_load_explicit(count, memory_order_acquire) >= least)
+            return;
     pthread_mutex_lock(&p->asleep);
     atomic_fetch_add(&p->sleepers, 1);
     while (atomic_load(count) < least)
@@ -121,8 +126,9 @@ static void *serve(void *arg)
         wait_for_job(p, seen);
         if (atomic_load(&p->closing))
             return 0;
-        p->job(p->arg, (worker){p, own->rank, p->started + 1});
-        if (atomic_fetch_add(&p->done, 1) + 1 == (uint64_t)p->started)
+        const int started = p->started; /* the next job may have more as soon as this is done */
+        p->job(p->arg, (worker){p, own->rank, started + 1});
+        if (atomic_fetch_add(&p->done, 1) + 1 == (uint64_t)started)
             wake_waiting(p);
     }
 }
@@ -155,12 +161,14 @@ static void wake_idle(pool *p, int jobs)
     if (!atomic_load(&p->idle))
         return;
     pthread_mutex_lock(&p->asleep);
-    keep_off_caller(p);
+    if (!atomic_load(&p->closing)) /* then threads end, whose numbers soon mean nothing */
+        keep_off_caller(p);
     pthread_cond_broadcast(&p->wake);
     pthread_mutex_unlock(&p->asleep);
 }
 
-/* Between the process that loaded this and this one, which getpid() would tell more slowly. */
+/* Between the process that loaded this and this one, which getpid() would tell more slowly. Who
+ * copies a process without fork() has to make pools of its own. */
 static unsigned num_forks;
 static int watches_forks;
 static void count_fork(void) { num_forks++; }
@@ -250,10 +258,8 @@ static int is_alone(pool *p, int64_t work)
         return 1;
     if (p->started && !p->idle)
         return 0;
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
     const int64_t then = p->last_alone;
-    p->last_alone = now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
+    p->last_alone = nanoseconds();
     p->close = p->last_alone - then < CLOSELY ? p->close + 1 : 0;
     if (p->close == WORTH_A_WAKE) {
         p->close = 0;
