@@ -223,6 +223,17 @@ def test_tiles_that_are_left_over_are_shared(
     check(case)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(("sequences", "input_size"), [(8, 45), (43, 45), (9, 2400)])
+@pytest.mark.parametrize("mode", GATES)
+@pytest.mark.parametrize("build", host.builds())
+def test_one_step_in_lanes(build, mode, sequences, input_size, dtype, monkeypatch):
+    """Both matrices in one sum, in one group of rows and in two; and each in its own."""
+    monkeypatch.setenv("MIOPY_ISA", build)
+    sizes = {"input_size": input_size, "hidden_size": 70, "num_directions": 2}
+    check_cudnn(cudnn_case(mode, (1,) * sequences, **sizes, dtype=dtype))
+
+
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 @pytest.mark.parametrize(
     ("input_size", "hidden_size"),
