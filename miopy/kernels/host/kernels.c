@@ -108,10 +108,11 @@ static int64_t work_of(const pool *p, const kernel_table *kernels, const rnn_lay
         kernels->gates[l->cell] * l->hidden_size * (l->input_size + l->hidden_size);
     const int64_t sequences = l->steps ? l->batch_sizes[0] : 0, threads = pool_threads(p);
     const int64_t meeting = threads * (sequences == 1 ? MEETING_OF_ONE : MEETING);
-    if (0 < sequences && sequences < 2 * threads &&
-        weights * l->rows / l->steps * (threads - 1) / threads <
-            meeting) /* what others take over */
-        return 0;
+    if (0 < sequences && sequences < 2 * threads) {
+        const int64_t of_step = weights * l->rows / l->steps;
+        if (of_step * (threads - 1) / threads < meeting) /* what the others take over */
+            return 0;
+    }
     return weights * MOST(l->rows, READING * l->steps);
 }
 
