@@ -234,6 +234,27 @@ def test_one_step_in_lanes(build, mode, sequences, input_size, dtype, monkeypatc
     check_cudnn(cudnn_case(mode, (1,) * sequences, **sizes, dtype=dtype))
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(
+    ("lengths", "input_size", "hidden_size"),
+    [
+        ((23,) * 7 + (9,), 230, 190),
+        ((23,) * 8, 230, 176),
+        ((13,) * 10 + (12,) * 6, 230, 254),
+        ((13,) * 11 + (5,) * 5, 30, 62),
+    ],
+)
+@pytest.mark.parametrize("mode", GATES)
+@pytest.mark.parametrize("build", host.builds())
+def test_rows_that_tall_tiles_hold(
+    build, mode, lengths, input_size, hidden_size, dtype, monkeypatch
+):
+    """Seven and eight in one tile, sixteen in two, and eight for each worker."""
+    monkeypatch.setenv("MIOPY_ISA", build)
+    sizes = {"input_size": input_size, "hidden_size": hidden_size, "num_directions": 2}
+    check_cudnn(cudnn_case(mode, lengths, **sizes, dtype=dtype))
+
+
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 @pytest.mark.parametrize(
     ("input_size", "hidden_size"),
