@@ -234,14 +234,14 @@ def test_one_step_in_lanes(build, mode, sequences, input_size, dtype, monkeypatc
     check_cudnn(cudnn_case(mode, (1,) * sequences, **sizes, dtype=dtype))
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16"])
 @pytest.mark.parametrize(
     ("lengths", "input_size", "hidden_size"),
     [
-        ((23,) * 7 + (9,), 230, 190),
+        ((23,) * 7 + (9,), 230, 191),
         ((23,) * 8, 230, 176),
-        ((13,) * 10 + (12,) * 6, 230, 254),
-        ((13,) * 11 + (5,) * 5, 30, 62),
+        ((13,) * 10 + (12,) * 6, 230, 255),
+        ((13,) * 11 + (5,) * 5, 30, 63),
     ],
 )
 @pytest.mark.parametrize("mode", GATES)
@@ -251,8 +251,25 @@ def test_rows_that_tall_tiles_hold(
 ):
     """Seven and eight in one tile, sixteen in two, and eight for each worker."""
     monkeypatch.setenv("MIOPY_ISA", build)
+    monkeypatch.setenv("MIOPY_NUM_THREADS", "2")
     sizes = {"input_size": input_size, "hidden_size": hidden_size, "num_directions": 2}
     check_cudnn(cudnn_case(mode, lengths, **sizes, dtype=dtype))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16"])
+@pytest.mark.parametrize("sizes", [(8, 230, 191), (16, 30, 63), (24, 30, 63)])
+@pytest.mark.parametrize("cell", ["tanh", "lstm"])
+@pytest.mark.parametrize("build", host.builds())
+def test_tall_tiles_of_any_workers_change_no_bit(build, cell, sizes, dtype, monkeypatch):
+    """Of some numbers of workers each has seven or eight sequences, of others none."""
+    monkeypatch.setenv("MIOPY_ISA", build)
+    sequences, input_size, hidden_size = sizes
+    config = RNNConfig(cell, input_size, hidden_size, direction="concat", dtype=dtype)
+    results = []
+    for threads in "123":
+        monkeypatch.setenv("MIOPY_NUM_THREADS", threads)
+        results.append(CoreRun(host.create(), config, (sequences,) * 19).results())
+    assert results[0] == results[1] == results[2]
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
