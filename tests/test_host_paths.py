@@ -234,7 +234,13 @@ def test_one_step_in_lanes(build, mode, sequences, input_size, dtype, monkeypatc
     check_cudnn(cudnn_case(mode, (1,) * sequences, **sizes, dtype=dtype))
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16"])
+@pytest.mark.parametrize(
+    ("mode", "dtype"),  # in bfloat16 no data keeps a relu of so many away from its kink
+    [
+        *((mode, dtype) for mode in GATES for dtype in ("float32", "float64")),
+        *((mode, "bfloat16") for mode in GATES if mode != "relu"),
+    ],
+)
 @pytest.mark.parametrize(
     ("lengths", "input_size", "hidden_size"),
     [
@@ -244,7 +250,6 @@ def test_one_step_in_lanes(build, mode, sequences, input_size, dtype, monkeypatc
         ((13,) * 11 + (5,) * 5, 30, 63),
     ],
 )
-@pytest.mark.parametrize("mode", GATES)
 @pytest.mark.parametrize("build", host.builds())
 def test_rows_that_tall_tiles_hold(
     build, mode, lengths, input_size, hidden_size, dtype, monkeypatch
