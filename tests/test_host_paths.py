@@ -249,13 +249,15 @@ def test_one_step_in_lanes(build, mode, sequences, input_size, dtype, monkeypatc
         ((23,) * 8, 230, 176),
         ((13,) * 10 + (12,) * 6, 230, 255),
         ((13,) * 11 + (5,) * 5, 30, 63),
+        ((5,) * 11 + (3,) * 5, 40, 545),
     ],
 )
 @pytest.mark.parametrize("build", host.builds())
 def test_rows_that_tall_tiles_hold(
     build, mode, lengths, input_size, hidden_size, dtype, monkeypatch
 ):
-    """Seven and eight in one tile, sixteen in two, and eight for each worker."""
+    """Seven and eight in one tile, sixteen in two, eight for each worker; and backward's of many
+    units."""
     monkeypatch.setenv("MIOPY_ISA", build)
     monkeypatch.setenv("MIOPY_NUM_THREADS", "2")
     sizes = {"input_size": input_size, "hidden_size": hidden_size, "num_directions": 2}
