@@ -37,6 +37,7 @@ SIZES = {
     "apart, one is wider": Sizes(300, 100, (290, 60)),
     "apart, the first is wider": Sizes(300, 100, (290, 60, 61, 62)),
     "apart, more than run together": Sizes(120, 300, (30, 31, 32, 33, 34, 35)),
+    "apart, sums with the first": Sizes(40, 1700, (1500, 1400)),
     "apart, small": Sizes(5, 17, (3, 4)),
     "one": Sizes(800, 129, (65,)),
     "three": Sizes(250, 129, (65, 80, 129)),
