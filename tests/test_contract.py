@@ -25,7 +25,8 @@ class Sizes:
 
 # Products run together if a has no fewer columns than any other. On a matrix unit then with what
 # fits a block of 8 strips, with more, with more than 64 strips of a, over several blocks of k; else
-# where one block has all columns. Workers share its last block of k if a has many columns.
+# where one block has all columns; of others the first does so with the sums. Workers share its last
+# block of k if a has many columns.
 SIZES = {
     "together, one block": Sizes(100, 300, (61, 130)),
     "together, blocks of columns": Sizes(90, 460, (450, 131)),
@@ -38,6 +39,8 @@ SIZES = {
     "apart, the first is wider": Sizes(300, 100, (290, 60, 61, 62)),
     "apart, more than run together": Sizes(120, 300, (30, 31, 32, 33, 34, 35)),
     "apart, sums with the first": Sizes(40, 1700, (1500, 1400)),
+    "apart, sums with the first, blocks of k": Sizes(1100, 600, (61, 610)),
+    "together, few columns for each worker": Sizes(2000, 90, (61, 80)),
     "apart, small": Sizes(5, 17, (3, 4)),
     "one": Sizes(800, 129, (65,)),
     "three": Sizes(250, 129, (65, 80, 129)),

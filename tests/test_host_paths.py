@@ -265,7 +265,7 @@ def test_rows_that_tall_tiles_hold(
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16"])
-@pytest.mark.parametrize("sizes", [(8, 230, 191), (16, 30, 63), (24, 30, 63)])
+@pytest.mark.parametrize("sizes", [(8, 230, 191), (16, 30, 63), (24, 30, 63), (16, 30, 545)])
 @pytest.mark.parametrize("cell", ["tanh", "lstm"])
 @pytest.mark.parametrize("build", host.builds())
 def test_tall_tiles_of_any_workers_change_no_bit(build, cell, sizes, dtype, monkeypatch):
