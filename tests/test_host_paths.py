@@ -29,6 +29,9 @@ PATHS = {
     "in place, whole lines of many": Case(
         lengths=(6, 6, 5, 4, 4, 2, 1, 1, 1), input_size=528, hidden_size=32
     ),
+    "in place, blocks of k": Case(lengths=(1,) * 6, input_size=1100, hidden_size=37),
+    "in place, seven": Case(lengths=(5,) * 5 + (4, 2), input_size=70, hidden_size=150),
+    "in place, eight": Case(lengths=(2,) * 7 + (1,), input_size=45, hidden_size=530),
     "in place, x as it is": Case(lengths=(5, 3), input_size=40, hidden_size=40, skip_input=True),
     "once": Case(lengths=(1,) * 43, input_size=45, hidden_size=37),
     "once, x as it is": Case(lengths=(1,) * 41, input_size=75, hidden_size=75, skip_input=True),
