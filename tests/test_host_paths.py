@@ -31,6 +31,7 @@ PATHS = {
     ),
     "in place, blocks of k": Case(lengths=(1,) * 6, input_size=1100, hidden_size=37),
     "in place, seven": Case(lengths=(5,) * 5 + (4, 2), input_size=70, hidden_size=150),
+    "in place, thirteen": Case(lengths=(3,) * 12 + (2,), input_size=70, hidden_size=150),
     "in place, eight": Case(lengths=(2,) * 7 + (1,), input_size=45, hidden_size=530),
     "in place, x as it is": Case(lengths=(5, 3), input_size=40, hidden_size=40, skip_input=True),
     "once": Case(lengths=(1,) * 43, input_size=45, hidden_size=37),
