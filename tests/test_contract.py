@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from fences import fenced
+from fences import fenced, fenced_scratch
 from test_matrix import BOUNDS, assert_close, draw, matrix, real
-from test_matrix_unit import fenced_scratch, place
+from test_matrix_unit import place
 
 from miopy.backends import host
 from miopy.core.backend import Contraction

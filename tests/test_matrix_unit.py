@@ -14,7 +14,7 @@ import threading
 
 import numpy as np
 import pytest
-from fences import fenced_bytes
+from fences import fenced_scratch
 from storage import in_products
 from test_matrix import BOUNDS, assert_close, draw, matrix, real, stored
 from test_pool import in_child
@@ -43,18 +43,6 @@ def product(device, dtype: str, a: np.ndarray, b: np.ndarray, layout: str = "NN"
     c = draw((len(a), b.shape[1]), dtype)
     device.gemm(dtype, matrix(c), matrix(left), matrix(right), (*c.shape, len(b)))
     return c
-
-
-def fenced_scratch(device) -> list[np.ndarray]:
-    """From now on the device's scratch ends where memory does; what keeps it alive."""
-    blocks = []
-
-    def allocate(_: object, nbytes: int) -> int:
-        blocks.append(fenced_bytes(nbytes - host.ALIGNMENT))
-        return blocks[-1].ctypes.data
-
-    device.set_allocator(allocate, None, None)
-    return blocks
 
 
 @pytest.mark.parametrize("dtype", TYPES)

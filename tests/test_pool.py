@@ -19,7 +19,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from cases import BATCH_PADDED, Case
+from clients import FLAGS, SOURCES, build
 from core_run import CoreRun
+from fences import fenced_scratch
 from harness import Run
 from onednn_harness import OnednnCase
 from onednn_run import OnednnRun
@@ -309,14 +311,46 @@ def all_bits() -> str:
     return "\n".join(lines)
 
 
-def test_number_of_threads_does_not_change_a_bit() -> None:
+def in_a_process(name: str, **environment: str) -> str:
+    """What such a function here answers on the host backend of a new process."""
     path = os.pathsep.join([str(Path(__file__).parent), *filter(None, sys.path)])
+    environment |= {"MIOPY_BACKEND": "host", "PYTHONPATH": path}
+    command = [sys.executable, "-c", f"import test_pool; print(test_pool.{name}())"]
+    done = subprocess.run(
+        command, env=os.environ | environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_number_of_threads_does_not_change_a_bit() -> None:
+    outputs = {in_a_process("all_bits", MIOPY_NUM_THREADS=threads) for threads in ("1", "2", "5")}
+    assert len(outputs) == 1
+
+
+# Of few rows and a step or two, which backward does without packing; steps that are shared.
+CROWDED = ((250, (16, 9)), (250, (32,)), (1600, (8,)), (300, (3, 3, 2)), (260, (40,) * 3))
+
+
+def crowded_bits() -> str:
+    """A hash of every result, each with scratch of its own that ends where memory does."""
+    lines = []
+    for cell, (hidden_size, batch_sizes) in itertools.product(("tanh", "lstm", "gru"), CROWDED):
+        device = host.create()
+        run = CoreRun(device, RNNConfig(cell, 30, hidden_size, 1, "concat"), batch_sizes)
+        kept = fenced_scratch(device)
+        lines.append(f"{cell} {hidden_size} {hashlib.sha256(run.results()).hexdigest()}")
+        assert kept
+    return "\n".join(lines)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="preloads a library")
+def test_fewer_threads_than_asked_for_compute_the_same_in_their_scratch(tmp_path) -> None:
+    library = tmp_path / "few_threads.so"
+    flags = ("-std=c99", *FLAGS, "-shared", "-fPIC")
+    build("cc", *flags, SOURCES / "few_threads.c", "-o", library, "-ldl", cwd=tmp_path)
     outputs = set()
-    for threads in ("1", "2", "5"):
-        environment = os.environ | {"MIOPY_BACKEND": "host", "PYTHONPATH": path}
-        environment["MIOPY_NUM_THREADS"] = threads
-        command = [sys.executable, "-c", "import test_pool; print(test_pool.all_bits())"]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-        outputs.add(done.stdout)
+    for threads, started in (("1", "0"), ("4", "2"), ("16", "14"), ("16", "15")):
+        limit = {"LD_PRELOAD": str(library), "FEW_THREADS": started}
+        outputs.add(in_a_process("crowded_bits", MIOPY_NUM_THREADS=threads, **limit))
     assert len(outputs) == 1
