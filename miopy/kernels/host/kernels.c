@@ -105,8 +105,8 @@ enum { READING = 4, MEETING = 10000, MEETING_OF_ONE = 7000 };
 static int64_t work_of(const pool *p, const kernel_table *kernels, const rnn_layer *l)
 {
     const int64_t weights =
-        kernels->gates[l->cell] * l->hidden_size * (l->input_size + l->hidden_size);
-    const int64_t sequences = l->steps ? l->batch_sizes[0] : 0, threads = pool_threads(p);
+        kernels->gates[l->cell] * l->hidden_size * (inputs_of(l) + l->hidden_size);
+    const int64_t sequences = first_sequences(l), threads = pool_threads(p);
     const int64_t meeting = threads * (sequences == 1 ? MEETING_OF_ONE : MEETING);
     if (0 < sequences && sequences < 2 * threads) {
         const int64_t of_step = weights * l->rows / l->steps;

@@ -13,6 +13,13 @@
 
 enum { MOST_CELLS = 16 };
 
+/* Columns of the input matrix; sequences of the first step. 0 where there is none. */
+static inline int64_t inputs_of(const rnn_layer *l) { return l->input ? l->input_size : 0; }
+static inline int64_t first_sequences(const rnn_layer *l)
+{
+    return l->steps ? l->batch_sizes[0] : 0;
+}
+
 /* The functions run on every worker of a job; *_scratch answers bytes for that many threads. */
 typedef struct {
     int gates[MOST_CELLS]; /* of each cell */

@@ -35,10 +35,8 @@ typedef scalar loose __attribute__((vector_size(VL * sizeof(scalar)), aligned(1)
 #endif
 
 enum { REAL_STORAGE = REAL_IS_DOUBLE ? F64 : F32 };
-INLINE int64_t bytes_of(int storage)
-{
-    return storage == F16 || storage == BF16 ? 2 : sizeof(scalar);
-}
+INLINE int converts(int storage) { return storage == F16 || storage == BF16; }
+INLINE int64_t bytes_of(int storage) { return converts(storage) ? 2 : sizeof(scalar); }
 #define real vec
 #define zero ((vec){0})
 
