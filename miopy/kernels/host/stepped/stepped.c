@@ -19,8 +19,9 @@ typedef int run_function(const device_calls *calls, const void *runs, int count)
 
 enum { TOO_LITTLE_SCRATCH = 1 };
 enum { MOST_MATRICES = 8, FEW_ROWS = 256 };
-/* For packing to repay: rows of a pass, those where steps broadcast the matrix, and steps. */
-enum { ENOUGH_ROWS = 41, ENOUGH_BROADCAST_ROWS = 129, ENOUGH_STEPS = 12 };
+/* Rows of a pass from which on packing repays, those where steps else broadcast the matrix, and
+ * steps. Those of a layer that runs at once are in recurrence/in_place.inc. */
+enum { PACKED_ROWS = 41, PACKED_BROADCAST_ROWS = 129, PACKED_STEPS = 12 };
 /* Workers own sequences if they have so many each, and all that steps read stays in the
  * second-level cache of each; how large that is where the system does not tell. */
 enum { LEAST_SEQUENCES = 2, USUAL_SECOND_LEVEL = 1 << 19 };
@@ -113,8 +114,8 @@ static int launch(void *function, unsigned int grid_x, unsigned int grid_y, unsi
 /* Whether packing a matrix repays, which several steps meet. */
 static int repays_packing(const host_device *host, int broadcasts)
 {
-    const int64_t enough = broadcasts ? ENOUGH_BROADCAST_ROWS : ENOUGH_ROWS;
-    return host->steps > 1 && (host->rows >= enough || host->steps >= ENOUGH_STEPS);
+    const int64_t enough = broadcasts ? PACKED_BROADCAST_ROWS : PACKED_ROWS;
+    return host->steps > 1 && (host->rows >= enough || host->steps >= PACKED_STEPS);
 }
 
 /* The panels of b, packed now if they are not, or NULL where that does not repay or find room. */
