@@ -170,7 +170,8 @@ def plot_losses(training: Training, path: Path) -> None:
     axes = figure.subplots()
     axes.plot(steps, losses, color="#9ecae1", linewidth=0.8, label="minibatch")
     axes.plot(steps[centre], smooth, color="#08519c", label=f"mean of {window} minibatches")
-    axes.plot(*zip(*held_out, strict=True), "o-", color="#d94801", markersize=4, label="held out")
+    label = "held out: no dropout, states carried on"  # so it may be below what is trained on
+    axes.plot(*zip(*held_out, strict=True), "o-", color="#d94801", markersize=4, label=label)
     title = f"{training.options['mode']}, {training.options['hidden']} units: held-out loss"
     title += f" {held_out[-1][1]:.3f} nats per character after {training.step} steps"
     axes.set_title(title, fontsize="medium", loc="left")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import signal
 import subprocess
@@ -128,3 +129,14 @@ def test_ctrl_c_saves_a_checkpoint_that_resumes(tmp_path):
     step = int(str(checkpoint(tmp_path)["facts"]).split('"step": ')[1].split(",")[0])
     resumed = demo(tmp_path, "--resume", "--steps", str(step + 1))
     assert f"after step {step + 1}:" in resumed.stdout
+
+
+def test_nothing_long_is_trained_and_held_out(monkeypatch):
+    monkeypatch.syspath_prepend(Path(__file__).resolve().parent.parent / "examples")
+    corpus = importlib.import_module("char_model").load_corpus()
+    training, held_out = (
+        text.astype(np.uint8).tobytes() for text in (corpus.training, corpus.held_out)
+    )
+    starts = range(0, len(held_out) - 200, 100)
+    seen = sum(held_out[at : at + 200] in training for at in starts)
+    assert seen < 0.01 * len(starts)  # text around examples may still repeat itself

@@ -204,8 +204,8 @@ def main(argv: list[str] | None = None) -> int:
         import bench_plots
 
         record.write(options.output.with_suffix(".json"))
-        bench_report.write_markdown(record, options.output.with_suffix(".md"))
         bench_plots.write_plots(record, options.output)
+        bench_report.write_markdown(record, options.output.with_suffix(".md"))
     return 0
 
 

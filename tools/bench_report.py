@@ -32,6 +32,12 @@ OF_KEPT = """\
 The processor has more instructions than those of {isa}, to which all sides were kept; who cannot
 be, {others}, is left out.
 """
+# By what follows a record's name in those of its plots.
+PLOTS = {
+    "": "Speed-up of miopy over each peer, shape by shape",
+    "-roofline": "Speed of each row beside the machine's limits",
+    "-scaling": "Time by each size of a network",
+}
 UNKEPT = " and ".join(side.title for side in SIDES.values() if side.is_default and not side.is_kept)
 
 
@@ -100,6 +106,7 @@ def write_markdown(record: Record, path: Path) -> None:
         "",
         *(f"- {line}" for line in summary(record)),
         *limits_text(record),
+        *plots_text(path),
     ]
     titles = [""], ["", f"{SIZES.capitalize()}:", ""]
     for above, rows in zip(titles, (record.table_rows(), record.scaling_rows()), strict=True):
@@ -116,6 +123,13 @@ def limits_text(record: Record) -> list[str]:
         return []
     at = ", ".join(f"{gb:.0f} at {n / 2**20:.3g} MiB" for n, gb in record.limits["bandwidth"])
     return ["", f"Peak {record.limits['gflops']:.0f} GFLOP/s; reads, GB/s: {at}."]
+
+
+def plots_text(path: Path) -> list[str]:
+    """The plots that lie beside a record."""
+    names = {f"{path.stem}{suffix}.png": text for suffix, text in PLOTS.items()}
+    found = (f"![{text}]({name})" for name, text in names.items() if path.with_name(name).exists())
+    return [line for plot in found for line in ("", plot)]
 
 
 def markdown(entries: Sequence[str]) -> str:
