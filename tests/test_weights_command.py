@@ -81,6 +81,9 @@ def files(tmp_path):
     write(tmp_path / "gru.npz", "miopen", GRU, random_arrays("miopen", GRU))
     np.savez(tmp_path / "plain.npz", **random_arrays("cudnn", GRU))
     np.savez(tmp_path / "keras.npz", **packed("keras", GRU))
+    model = {f"lstm.{name}": array for name, array in random_arrays("torch", LSTM).items()}
+    np.savez(tmp_path / "model.npz", **model, path=np.zeros(3, np.float32))
+    np.savez(tmp_path / "integers.npz", path=np.zeros(3, int))
     (tmp_path / "junk.npz").write_bytes(b"junk")
     return tmp_path
 
@@ -92,8 +95,21 @@ def files(tmp_path):
         ("convert gru.npz out.npz", 2, "the following arguments are required: --to"),
         ("convert gru.npz out.npz --to hdf5", 2, "argument --to: invalid choice: 'hdf5'"),
         ("convert none.npz out.npz --to torch", 1, "No such file or directory: "),
-        ("convert junk.npz out.npz --to torch", 1, "must be a whole file of weights: "),
-        ("convert gru.npz out.bin --to torch", 1, "`path` must end in .npz or .safetensors"),
+        ("convert junk.npz out.npz --to torch", 1, "`IN` must be a whole file of weights: "),
+        ("convert gru.npz out.bin --to torch", 1, "`OUT` must end in .npz or .safetensors, got "),
+        (
+            "convert lstm.pt out.npz --from torch --to miopen",
+            *(1, "`IN` must end in .npz or .safetensors (from torch by safetensors.torch.save_f"),
+        ),
+        ("convert integers.npz out.npz --to miopen --from torch", 1, "`path` must have elements "),
+        (
+            "convert model.npz out.npz --from torch --to miopen",
+            *(1, "names begin with 'lstm.': --prefix keeps those of one RNN, without this prefix"),
+        ),
+        (
+            "convert model.npz out.npz --from torch --to miopen --prefix lstm",
+            *(1, "names begin with '.': --prefix keeps those of one RNN, without this prefix"),
+        ),
         ("convert gru.npz no/out.npz --to torch", 1, "No such file or directory: "),
         ("convert gru.npz out.npz --to jax", 1, "`--cell` must be lstm for JAX, got 'gru'"),
         ("convert gru.npz out.npz --to torch --from cudnn", 1, "`--from` must be 'miopen', as "),
@@ -123,7 +139,11 @@ def files(tmp_path):
             "describe --from jax --cell tanh --input-size 3 --hidden-size 4",
             *(1, "`--cell` must be lstm for JAX, got 'tanh'"),
         ),
-        ("describe gru.npz --picture map.jpg", 1, "`path` must end in .png or .svg, got 'map.jpg'"),
+        (
+            "describe gru.npz --picture a.jpg",
+            1,
+            "`--picture` must end in .png or .svg, got 'a.jpg'",
+        ),
         ("describe gru.npz --clip 1 0", 1, "`--clip` must have numbers as bounds"),
     ],
 )

@@ -24,9 +24,12 @@ Carry the weights of an RNN from one layout to another, or show where everything
 formats: {", ".join(FORMATS)}
 files:   {" or ".join(files.SUFFIXES)}; those that miopy wrote say what is in them, of others
          --from must be told and, for a flat buffer, the sizes
+torch:   safetensors.torch.save_file(state_dict, path) writes such a file
 """
+SUFFIXES = " or ".join(files.SUFFIXES)
 # An error names the argument as the caller spells it.
 OPTIONS = {name: "--" + name.replace("_", "-") for name in files.FIELDS} | {"format": "--from"}
+PATHS = {"source": "IN", "target": "OUT", "picture": "--picture"}
 
 
 def main(arguments: list[str]) -> int:
@@ -42,10 +45,19 @@ def main(arguments: list[str]) -> int:
         print(f"miopy weights: {error}", file=sys.stderr)
         return 1
     except MiopyError as error:
-        error.argument = OPTIONS.get(error.argument, error.argument)
-        error.rule = error.rule.replace("sum_biases", "--sum-biases")
+        _spell(error, options)
         raise
     return 0
+
+
+def _spell(error: MiopyError, options: argparse.Namespace) -> None:
+    """Name arguments as they are named in a shell."""
+    error.argument = OPTIONS.get(error.argument, error.argument)
+    if error.argument == "path":
+        given = ((getattr(options, key, None), name) for key, name in PATHS.items())
+        error.argument = next((name for value, name in given if value == error.value), "path")
+    error.rule = error.rule.replace("sum_biases", "--sum-biases")
+    error.rule = error.rule.replace("keep those", "--prefix keeps those")
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -55,8 +67,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     one = commands.add_parser("convert", help="write the weights of a file in another format")
-    one.add_argument("source", metavar="IN")
-    one.add_argument("target", metavar="OUT")
+    one.add_argument("source", metavar="IN", help=SUFFIXES)
+    one.add_argument("target", metavar="OUT", help=SUFFIXES)
     one.add_argument("--from", dest="format", choices=FORMATS, help="format of IN")
     one.add_argument("--to", required=True, choices=FORMATS, help="format of OUT")
     one.add_argument("--to-bias", choices=BIASES, help="bias vectors of OUT, if not those of IN")
@@ -75,7 +87,9 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _add_source_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--prefix", default="", help="use only arrays whose names begin so")
+    parser.add_argument(
+        "--prefix", default="", help="use only arrays whose names begin so, and take it off"
+    )
     parser.add_argument(
         "--attribute",
         action="append",

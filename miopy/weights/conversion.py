@@ -33,7 +33,9 @@ def unpack(
     kind = format_named(format)
     found, dtype = as_arrays(arrays)
     if config is None:
-        config = recognise(format, found)
+        config = _recognised(format, found)
+    elif not isinstance(config, RNNConfig):
+        raise BadParam("config", "must be a miopy.weights.RNNConfig", config)
     if dtype != config.dtype:
         raise BadParam("arrays", f"must have elements of type {config.dtype}", dtype)
     kind.check(config)
@@ -86,10 +88,46 @@ def convert(
     bias: str | None = None,
     sum_biases: bool = False,
 ) -> tuple[Arrays, RNNConfig]:
-    """`unpack`, `fit` and `pack`: the arrays in the other format, and what they belong to."""
+    """The arrays of an RNN in another format, newly made, and the RNNConfig that they belong to.
+
+    arrays       name -> anything NumPy makes an array of: a state_dict() of torch, or
+                 {"weights": buffer} in a flat format: miopen, cudnn, tensorflow, jax
+    config       the RNN that `arrays` are of, an RNNConfig. Flat formats need it; in others names
+                 and shapes tell it, but not relu from tanh
+    source       the format of `arrays`, a name in `FORMATS`
+    target       the format to have them in
+    attributes   what the source says besides, such as {"linear_before_reset": 1} (ONNX)
+    bias         bias vectors to have: both, input, recurrent, merged or none. None: as they are if
+                 the target can hold that, else the most that it can
+    sum_biases   add two vectors where the target has one, which cannot be undone
+
+    The RNNConfig returned is `config` but for its bias, and says how to come back. Gradients are
+    converted as weights are:
+
+        arrays, config = convert(module.state_dict(), source="torch", target="miopen")
+        gradients, _ = convert({"weights": dw}, config, source="miopen", target="torch")
+
+    Raises BadParam for arguments that are wrong or do not fit each other, NotSupported, with the
+    reason, for what the target cannot hold, and for numbers that would be lost.
+    """
+    format_named(source, "source")
+    format_named(target, "target")
     parameters = unpack(source, arrays, config, attributes=attributes)
     fitting = fit(target, parameters, bias=bias, sum_biases=sum_biases)
     return pack(target, fitting), fitting.config
+
+
+def _recognised(format: str, arrays: Arrays) -> RNNConfig:
+    """What `recognise` finds; the cell, where it has to be told, is told by `config` here."""
+    try:
+        return recognise(format, arrays)
+    except BadParam as error:
+        if error.argument == "cell":
+            reason = error.rule.removeprefix("must be given, ")
+            form = "RNNConfig(cell, input_size, hidden_size, ...) or as convert returned it"
+            error.argument = "config"
+            error.rule = f"must be given, as {form}, to say what RNN this is: {reason}"
+        raise
 
 
 def _check_shapes(kind: Format, found: Arrays, shapes: dict[str, tuple[int, ...]]) -> None:

@@ -25,6 +25,7 @@ from .formats import format_named
 from .parameters import Arrays, as_arrays
 
 METADATA = "miopy"
+FROM_TORCH = " (from torch by safetensors.torch.save_file(state_dict, path))"
 SUFFIXES = (".npz", ".safetensors")
 TYPES: dict[str, np.dtype[Any]] = {
     "F64": np.dtype("<f8"),
@@ -80,7 +81,7 @@ def write(path: str | Path, format: str, config: RNNConfig, arrays: Arrays) -> N
 
 def read(path: str | Path) -> Stored:
     """The content of a file. Raises BadParam if it is damaged or something else, OSError."""
-    load = _read_npz if _suffix(path) == ".npz" else _read_safetensors
+    load = _read_npz if _suffix(path, FROM_TORCH) == ".npz" else _read_safetensors
     content = Path(path).read_bytes()
     try:
         return _described(*load(content))
@@ -90,10 +91,10 @@ def read(path: str | Path) -> Stored:
         raise BadParam("path", f"must be a whole file of weights: {error}", str(path)) from error
 
 
-def _suffix(path: str | Path) -> str:
+def _suffix(path: str | Path, hint: str = "") -> str:
     suffix = Path(path).suffix
     if suffix not in SUFFIXES:
-        raise BadParam("path", f"must end in {' or '.join(SUFFIXES)}", str(path))
+        raise BadParam("path", f"must end in {' or '.join(SUFFIXES)}{hint}", str(path))
     return suffix
 
 

@@ -384,8 +384,8 @@ FORMATS = {
 }
 
 
-def format_named(name: str) -> Format:
-    """The record of a format. Raises BadParam."""
+def format_named(name: str, argument: str = "format") -> Format:
+    """The record of a format. Raises BadParam, which names the argument."""
     if name not in FORMATS:
-        raise BadParam("format", f"must be one of {', '.join(FORMATS)}", name)
+        raise BadParam(argument, f"must be one of {', '.join(FORMATS)}", name)
     return FORMATS[name]

@@ -95,7 +95,8 @@ def as_arrays(arrays: Mapping[str, Any]) -> tuple[Arrays, str]:
     Raises BadParam.
     """
     if not isinstance(arrays, Mapping) or not arrays:
-        raise BadParam("arrays", "must map names to arrays", arrays)
+        hint = ", as its state_dict() does" if hasattr(arrays, "state_dict") else ""
+        raise BadParam("arrays", f"must map names to arrays{hint}", arrays)
     found = {name: _as_array(name, value) for name, value in arrays.items()}
     dtypes = {_dtype_name(array) for array in found.values()}
     if len(dtypes) > 1:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from itertools import product
+from itertools import groupby, product
 from typing import Any
 
 from ..core.cells import CELLS
@@ -19,6 +19,7 @@ Shapes = Mapping[str, tuple[int, ...]]
 # Fields of RNNConfig on which the names of arrays depend, and those that are lengths in them.
 OUTLINE = ("cell", "num_layers", "direction", "bias", "skip_input")
 SIZES = ("input_size", "hidden_size", "projection_size")
+MAX_NAMES = 8
 
 
 def recognise(format: str, arrays: Mapping[str, Any], **known: Any) -> RNNConfig:
@@ -39,13 +40,15 @@ def recognise(format: str, arrays: Mapping[str, Any], **known: Any) -> RNNConfig
     named = kind.arrays
     candidates = [
         config
-        for outline in _outlines(kind, named, shapes, known)
+        for outline in _outlines(kind, shapes, known)
+        if _names(named, outline, shapes) == shapes.keys()
         for config in _sized(outline, shapes, known)
         if all(shapes[name] == shape for _, name, shape, _ in named.entries(config))
     ]
     if not candidates:
         listed = ", ".join(f"{name} {shape}" for name, shape in [*shapes.items()][:4])
-        rule = f"must be those of one RNN as {kind.title} has them{kind.hint}"
+        reason = _misfit(named, _outlines(kind, shapes, known), shapes) or kind.hint
+        rule = f"must be those of one RNN as {kind.title} has them{reason}"
         raise BadParam("arrays", rule, listed)
     if len(candidates) > 1:
         cells = sorted({config.cell for config in candidates})
@@ -53,10 +56,8 @@ def recognise(format: str, arrays: Mapping[str, Any], **known: Any) -> RNNConfig
     return replace(candidates[0], **{"dtype": dtype, **known})
 
 
-def _outlines(
-    kind: Format, named: Named, shapes: Shapes, known: Mapping[str, Any]
-) -> Iterator[RNNConfig]:
-    """Every RNN, of sizes that do not matter, whose arrays have these names."""
+def _outlines(kind: Format, shapes: Shapes, known: Mapping[str, Any]) -> Iterator[RNNConfig]:
+    """Every RNN, of sizes that do not matter, that may have these arrays; layers vary fastest."""
     # Layers have arrays of their own, or are the first dimension.
     firsts = {shape[0] for shape in shapes.values() if shape}
     counts = sorted(firsts) if kind.joined else range(1, len(shapes) + 1)
@@ -71,8 +72,7 @@ def _outlines(
             outline = RNNConfig(
                 *(cell, 2, 2, layers, direction, bias, skip), projection_size=projected
             )
-            agrees = all(known.get(name, ours) == ours for name, ours in _fields(outline))
-            if agrees and _names(named, outline, shapes) == shapes.keys():
+            if all(known.get(name, ours) == ours for name, ours in _fields(outline)):
                 yield outline
 
 
@@ -89,6 +89,33 @@ def _names(named: Named, config: RNNConfig, shapes: Shapes) -> set[str]:
         if name not in shapes:
             break
     return names
+
+
+def _misfit(named: Named, outlines: Iterator[RNNConfig], shapes: Shapes) -> str:
+    """In words, how the names differ from those of the nearest RNN; "" if they do not."""
+    differences: list[tuple[list[str], list[str]]] = []
+    prefixes: set[str] = set()
+    for _, stacks in groupby(outlines, lambda outline: replace(outline, num_layers=1)):
+        common = -1
+        for outline in stacks:
+            names = dict.fromkeys(name for _, name, _, _ in named.entries(outline))
+            first = next(iter(names))
+            extra = [name for name in shapes if name not in names]
+            if len(shapes) - len(extra) == common:
+                break  # another layer has none of these arrays
+            common = len(shapes) - len(extra)
+            differences.append((extra, [name for name in names if name not in shapes]))
+            prefixes |= {name.removesuffix(first) for name in shapes if name.endswith(first)}
+    if prefixes and "" not in prefixes:
+        begin = _listed([repr(prefix) for prefix in sorted(prefixes)])
+        return f", but names begin with {begin}: keep those of one RNN, without this prefix"
+    extra, missing = min(differences, key=lambda pair: [*map(len, pair)], default=([], []))
+    words = {"missing": missing, "extra": extra}
+    return "".join(f"; {word}: {_listed(names)}" for word, names in words.items() if names)
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(names if len(names) <= MAX_NAMES else [*names[:MAX_NAMES], "..."])
 
 
 def _sized(outline: RNNConfig, shapes: Shapes, known: Mapping[str, Any]) -> Iterator[RNNConfig]:
