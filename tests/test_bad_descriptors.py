@@ -50,6 +50,16 @@ def test_destroyed_objects(layout, name):
 
 
 @pytest.mark.parametrize("name", PASSES)
+@pytest.mark.parametrize("layout", API)
+def test_an_rnn_descriptor_that_was_never_set(layout, name):
+    run, unset = ready(layout), mi.miopenCreateRNNDescriptor()
+    mi.miopenSetRNNPaddingMode(unset, mi.miopenRNNIOWithPadding)
+    error = refused(run, name, rnnDesc=unset)
+    assert_error(error, "rnnDesc", BAD)
+    assert str(error).endswith("`rnnDesc` must be a miopenRNNDescriptor_t that was set")
+
+
+@pytest.mark.parametrize("name", PASSES)
 def test_wrong_number_of_steps(name):
     run = ready()
     x = "dxDesc" if name == "backward_data" else "xDesc"

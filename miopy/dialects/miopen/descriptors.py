@@ -38,6 +38,7 @@ class RNNDescriptor(Versioned):
 
     dropout   read when a call needs it, so later changes to it are seen; None if
               SetRNNDescriptor_V2 was given NULL
+    is_set    passes ask for it; size queries answer for what a new descriptor holds, as in MIOpen
     """
 
     c_name: ClassVar[str] = "miopenRNNDescriptor_t"
@@ -53,6 +54,7 @@ class RNNDescriptor(Versioned):
     data_type: miopenDataType_t = miopenDataType_t.miopenFloat
     dropout: DropoutDescriptor | None = field(default_factory=DropoutDescriptor)
     padding_mode: miopenRNNPaddingMode_t = miopenRNNPaddingMode_t.miopenRNNIONotPadded
+    is_set: bool = False
     alive: bool = True
 
     @property
@@ -187,6 +189,7 @@ def _set(
         "algo": check_enum("algo", miopenRNNAlgo_t, algo),
         "data_type": check_enum("dataType", miopenDataType_t, dataType),
         "padding_mode": miopenRNNPaddingMode_t.miopenRNNIONotPadded,
+        "is_set": True,
     }
     if checked["data_type"] not in RNN_DATA_TYPES:
         raise BadParam("dataType", "must be miopenFloat or miopenHalf", dataType)

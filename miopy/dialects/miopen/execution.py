@@ -101,6 +101,7 @@ def miopenRNNForwardTraining(
     runs.refuse_bfloat16(wDesc=wDesc, hyDesc=hyDesc)
     require(x=x, w=w, y=y)
     runs.same_dims(hxDesc=hxDesc, cxDesc=cxDesc, hyDesc=hyDesc, cyDesc=cyDesc)
+    runs.check_set(rnnDesc)
     steps = batch_sizes("xDesc", xDesc, sequenceLen, rnnDesc)
     needed = reserve_nbytes(rnnDesc, steps.vector_size, steps.rows)
     check_size("reserveSpaceNumBytes", reserveSpaceNumBytes, needed)
@@ -141,6 +142,7 @@ def miopenRNNForwardInference(
     runs.refuse_bfloat16(wDesc=wDesc, hyDesc=hyDesc)
     require(x=x, w=w, y=y)
     runs.same_dims(hxDesc=hxDesc, cxDesc=cxDesc, hyDesc=hyDesc, cyDesc=cyDesc)
+    runs.check_set(rnnDesc)
     steps = batch_sizes("xDesc", xDesc, sequenceLen, rnnDesc)
     check_size("workSpaceNumBytes", workSpaceNumBytes, workspace_nbytes(rnnDesc, steps))
     _check_y(rnnDesc, "yDesc", yDesc, steps)
@@ -198,6 +200,7 @@ def miopenRNNBackwardData(
         dhxDesc=dhxDesc,
         dcxDesc=dcxDesc,
     )
+    runs.check_set(rnnDesc)
     if dhxDesc.dims[2] != dcxDesc.dims[2]:
         raise BadParam("dcxDesc", f"must have dims[2] of dhxDesc, {dhxDesc.dims[2]}", dcxDesc.dims)
     steps = batch_sizes("dxDesc", dxDesc, sequenceLen, rnnDesc)
@@ -248,6 +251,7 @@ def miopenRNNBackwardWeights(
     runs.refuse_bfloat16(hxDesc=hxDesc, dwDesc=dwDesc)
     require(x=x, dw=dw)
     runs.same_dims(hxDesc=hxDesc)
+    runs.check_set(rnnDesc)
     steps = batch_sizes("xDesc", xDesc, sequenceLen, rnnDesc)
     needed = reserve_nbytes(rnnDesc, steps.vector_size, steps.rows)
     check_size("workSpaceNumBytes", workSpaceNumBytes, workspace_nbytes(rnnDesc, steps))

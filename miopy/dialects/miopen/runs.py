@@ -17,6 +17,12 @@ described = repeated(entry, also=sizes.settings, around=run_timed)
 UNKNOWN = miopenStatus_t.miopenStatusUnknownError
 
 
+def check_set(rnnDesc: RNNDescriptor) -> None:
+    """Raise BadParam for a descriptor that was never set."""
+    if not rnnDesc.is_set:
+        raise BadParam("rnnDesc", f"must be a {rnnDesc.c_name} that was set")
+
+
 def refuse_bfloat16(**descriptors: TensorDescriptor) -> None:
     """MIOpen's passes answer NotImplemented for bfloat16."""
     for name, descriptor in descriptors.items():

@@ -130,6 +130,7 @@ def miopenRNNForward(
     training = mode == miopenRNNFWDMode_t.miopenRNNTraining
     require(x=x, w=w, y=y)
     runs.same_dims(hDesc=hDesc, cDesc=cDesc)
+    runs.check_set(rnnDesc)
     check_sequences("xDesc", xDesc, rnnDesc)
     workspace = Buffer("workSpace", workSpace, workSpaceNumBytes)
     reserve = Buffer("reserveSpace", reserveSpace, reserveSpaceNumBytes)
@@ -173,6 +174,7 @@ def miopenRNNBackwardSeqData(
     """
     require(dx=dx, w=w, dy=dy)
     runs.same_dims(hDesc=hDesc, cDesc=cDesc)
+    runs.check_set(rnnDesc)
     check_sequences("xDesc", xDesc, rnnDesc)
     workspace = Buffer("workSpace", workSpace, workSpaceNumBytes)
     reserve = Buffer("reserveSpace", reserveSpace, reserveSpaceNumBytes)
@@ -209,6 +211,7 @@ def miopenRNNBackwardWeightsSeqTensor(
     """
     require(x=x, dw=dw)
     runs.same_dims(hDesc=hDesc)
+    runs.check_set(rnnDesc)
     check_sequences("xDesc", xDesc, rnnDesc)
     workspace = Buffer("workSpace", workSpace, workSpaceNumBytes)
     reserve = Buffer("reserveSpace", reserveSpace, reserveSpaceNumBytes)
