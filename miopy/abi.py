@@ -257,6 +257,13 @@ def is_handles(ctype: Any) -> bool:
     return item.kind == "pointer" and item.item.kind == "struct"
 
 
+class _Null:
+    """None as messages for C show it."""
+
+    def __repr__(self) -> str:
+        return "NULL"
+
+
 class Failures:
     """What becomes of exceptions that leave an entry."""
 
@@ -293,6 +300,8 @@ class Failures:
     def _report(self, name: str, error: BaseException) -> None:
         if isinstance(error, MiopyError):
             error.function = error.function or name
+            if error.value is None and error.has_value:
+                error.value = _Null()
             message = str(error)
         else:
             message = f"{name}: {type(error).__name__}: {error}"

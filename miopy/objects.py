@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Callable
 from typing import Any
 
+FIRST, STEP = 0x4D49 << 48 | 16, 16  # numbers of objects
 NUMBER, PAGE = 8, 4096  # bytes of a number; no machine has smaller pages
 KEPT_ARRAYS = 256  # parts of arrays, of a page at most, whose objects are all live
 
@@ -15,6 +16,12 @@ class Address(int):
 
     def __repr__(self) -> str:
         return hex(self)
+
+
+class Destroyed(Address):
+    """A number that stood for an object until this was destroyed."""
+
+    alive = False
 
 
 class Objects:
@@ -30,7 +37,7 @@ class Objects:
         self._parts: dict[int, dict[Any, int]] = {}  # of objects that others lend, by the lender
         self._memory: dict[int, dict[Any, Any]] = {}  # of numbers and texts that objects have
         self._arrays: dict[bytes, list[Any]] = {}
-        self._next = itertools.count(0x4D49 << 48 | 16, 16)
+        self._next = itertools.count(FIRST, STEP)
         self.live = self._objects.get  # the quick way: None also for NULL and strangers
 
     def __len__(self) -> int:
@@ -60,7 +67,9 @@ class Objects:
         """The object; None for 0, an Address for a number of no object."""
         found = self._objects.get(number)
         if found is None and number:
-            return Address(number)
+            given_out = number >= FIRST and (number - FIRST) % STEP == 0
+            # The next number, which is taken, is above all that were given out.
+            return (Destroyed if given_out and number < next(self._next) else Address)(number)
         return found
 
     def number_of_part(self, value: Any, owner: int) -> int:
@@ -106,7 +115,7 @@ class Objects:
             part = ffi.buffer(here, length * NUMBER)[:]
             objects = self._arrays.get(part) or self._read(part)
             found += objects
-            if type(objects[-1]) is Address or objects[-1] is None:
+            if isinstance(objects[-1], Address) or objects[-1] is None:
                 break
         return found
 

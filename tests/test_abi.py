@@ -161,7 +161,8 @@ class TestDestroy:
         number = create(library, kind)
         assert getattr(library, destroy)(number) == SUCCESS
         assert getattr(library, destroy)(number) == BAD_PARM
-        assert f"got {number:#x}" in last_error(library)
+        name = f"miopen{kind or 'Handle'}_t"
+        assert last_error(library).endswith(f"must be a live {name}, this one was destroyed")
 
     def test_another_kind_is_refused(self, library: ctypes.CDLL, kind: str, destroy: str) -> None:
         other = create(library, "TensorDescriptor" if kind != "TensorDescriptor" else "")
@@ -181,6 +182,19 @@ class TestDestroy:
         before = len(OBJECTS)
         assert getattr(library, f"miopenCreate{kind}")(None) == BAD_PARM
         assert len(OBJECTS) == before
+
+
+def test_what_of_an_array_is_null_or_destroyed_is_said(library: ctypes.CDLL, handle: int) -> None:
+    steps = (ctypes.c_void_p * 2)(tensor(library, 4, 3))
+    asked = (handle, rnn(library), 2, steps, ctypes.byref(ctypes.c_size_t()))
+    rule = "miopenGetRNNWorkspaceSize: `xDesc[1]` must be a"
+    assert library.miopenGetRNNWorkspaceSize(*asked) == BAD_PARM
+    assert last_error(library) == f"{rule} miopenTensorDescriptor_t, got NULL"
+    steps[1] = tensor(library, 4, 3)
+    assert library.miopenDestroyTensorDescriptor(steps[1]) == SUCCESS
+    assert library.miopenGetRNNWorkspaceSize(*asked) == BAD_PARM
+    rule += " live miopenTensorDescriptor_t, this one was destroyed"
+    assert last_error(library) == rule
 
 
 def test_optional_outputs_may_be_null(library: ctypes.CDLL) -> None:

@@ -13,7 +13,7 @@ import pytest
 from miopy import errors
 from miopy.abi import Entry, Failures
 from miopy.dialects.miopen import c_calls
-from miopy.objects import OBJECTS, Address, Objects
+from miopy.objects import OBJECTS, STEP, Address, Destroyed, Objects
 
 ffi = cffi.FFI()
 ffi.cdef("""
@@ -304,6 +304,16 @@ def test_numbers_never_repeat() -> None:
     assert len(seen) == 1000 and len(objects) == 0
 
 
+def test_only_numbers_that_were_given_out_are_of_destroyed_objects() -> None:
+    objects = Objects()
+    first, second = objects.number(Thing()), objects.number(Thing())
+    objects.drop(first)
+    for _ in range(2):
+        assert type(objects.find(first)) is Destroyed
+    for number in (1, first - STEP, first + 1, second + 100 * STEP, 2**64 - STEP):
+        assert type(objects.find(number)) is Address
+
+
 def test_what_two_objects_lend_goes_with_each() -> None:
     """The same part, lent by an object and by its copy: neither number ends with the other."""
     objects, part = Objects(), Thing()
@@ -347,6 +357,7 @@ class Unprintable(Exception):
 CASES = [
     (errors.BadParam("x", "must be"), 3, "`x` must be"),
     (errors.BadParam("x", "must be", status=2), 2, "`x` must be"),
+    (errors.BadParam("x", "must be", None), 3, "`x` must be, got NULL"),
     (errors.BufferTooSmall("x", "must be"), 7, "`x` must be"),
     (errors.NotSupported("x", "is not"), 6, "`x` is not"),
     (errors.DeviceError("x", "is not"), 5, "`x` is not"),

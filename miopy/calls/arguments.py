@@ -41,9 +41,11 @@ def object_class(hint: Any) -> tuple[type[Any] | None, bool]:
 
 def check_live(argument: str, value: Any, kind: type[LiveObject]) -> None:
     """Raise BadParam unless value is a `kind` that has not been destroyed."""
-    if not isinstance(value, kind):
-        raise BadParam(argument, f"must be a {kind.c_name}", getattr(value, "c_name", value))
-    if not value.alive:
+    given, destroyed = getattr(value, "c_name", value), not getattr(value, "alive", True)
+    # What C still has of a destroyed object is a number, which does not say of what kind it was.
+    if not isinstance(value, kind) and not (destroyed and given is value):
+        raise BadParam(argument, f"must be a {kind.c_name}", given)
+    if destroyed:
         raise BadParam(argument, f"must be a live {kind.c_name}, this one was destroyed")
 
 
