@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 import miopy
+from miopy import backends
+from miopy.errors import DeviceError
 
 
 def run_python(code: str) -> str:
@@ -32,6 +34,13 @@ def test_a_dialect_is_an_attribute_and_works_without_cupy():
 
 def test_the_default_backend_works_without_cupy():
     assert run_python("from miopy import backends; print(backends.get().name)").strip() == "host"
+
+
+def test_a_backend_of_no_known_name_is_refused_with_those_that_are(monkeypatch):
+    monkeypatch.setenv("MIOPY_BACKEND", "gpu")
+    rule = "cannot be 'gpu': there is no backend of that name; known are auto, host, cuda"
+    with pytest.raises(DeviceError, match=f"`MIOPY_BACKEND` {rule}"):
+        backends.get()
 
 
 @pytest.mark.parametrize("extension", ["_host", "_stepped"])

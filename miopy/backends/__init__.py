@@ -14,7 +14,8 @@ NAMES = ("host", "cuda")
 def why_missing(name: str) -> str | None:
     """None if the backend can be used here, else the reason."""
     if name not in NAMES:
-        return f"there is no backend of that name; known are {', '.join(NAMES)}"
+        known = ", ".join(("auto", *NAMES))
+        return f"there is no backend of that name; known are {known}"
     module = f"{__name__}.{name}"
     try:
         stale: str | None = importlib.import_module(f"{__name__}.compiled").why_stale()
