@@ -5,11 +5,12 @@ from __future__ import annotations
 import importlib
 import sys
 
-from . import carried
+from . import __version__, carried
 from .errors import MiopyError
 
 USAGE = """\
 usage: python -m miopy COMMAND [options]
+       python -m miopy --version
 
   demo       train a character model through the MIOpen API; --help lists its options
   selftest   compare every kind of RNN with float64 arithmetic on this machine
@@ -50,6 +51,9 @@ def main(arguments: list[str]) -> int:
     name = arguments[0] if arguments else ""
     if name in ("-h", "--help"):
         print(USAGE, end="")
+        return 0
+    if name == "--version":
+        print(__version__)
         return 0
     if name not in COMMANDS:
         got = f"unknown command {name!r}" if name else "a command is needed"

@@ -81,6 +81,12 @@ def test_an_unknown_command_exits_2_and_names_the_commands(arguments):
     assert "demo" in done.stderr and "selftest" in done.stderr and "info" in done.stderr
 
 
+def test_the_version_is_printed():
+    command = [sys.executable, "-m", "miopy", "--version"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, f"{miopy.__version__}\n")
+
+
 def test_info_says_why_a_backend_is_missing():
     out = run_python("from miopy import info; info.main([])")
     assert "backend host" in out
