@@ -10,7 +10,21 @@ from collections.abc import Callable
 from importlib import metadata
 
 from . import __version__, get_include
-from .backends import NAMES, why_missing
+from .backends import NAMES, chosen, why_missing
+from .errors import MiopyError
+
+SETTINGS = (
+    "MIOPY_ALLOW_TF32",
+    "MIOPY_BACKEND",
+    "MIOPY_ISA",
+    "MIOPY_LIBPYTHON",
+    "MIOPY_NUM_THREADS",
+    "MIOPY_ONEDNN_EXACT",
+    "MIOPY_PYTHON",
+    "MIOPY_RNN_ALGO",
+    "MIOPY_RNN_WAVEFRONT",
+)
+OF_VENDORS = ("MIOPEN_", "CUDNN_", "TF_CUDNN_")
 
 
 def _version(distribution: str) -> str:
@@ -30,6 +44,18 @@ def _backend(name: str) -> str:
     return f"missing: {reason}" if reason else "available"
 
 
+def _kernels() -> str:
+    from .backends import host
+
+    return host.build()
+
+
+def _threads() -> str:
+    from .backends import host
+
+    return str(host.num_threads())
+
+
 def _compiler() -> str:
     return f"{sysconfig.get_config_var('CC')} ({platform.python_compiler()})"
 
@@ -38,8 +64,21 @@ def _attempt(question: Callable[..., str], *arguments: str) -> str:
     """The answer, or why there is none: a broken installation is when this report is needed."""
     try:
         return question(*arguments)
+    except MiopyError as error:
+        return f"refused: {error}"
     except Exception as error:
         return f"unknown ({type(error).__name__}: {error})"
+
+
+def _settings() -> dict[str, str]:
+    """The variables of the environment that are miopy's or look like it, and those of vendors."""
+    found = {}
+    for name, value in sorted(os.environ.items()):
+        if name in SETTINGS or name.startswith(OF_VENDORS):
+            found[name] = value
+        elif name.startswith("MIOPY_"):
+            found[name] = f"{value} (unknown: miopy reads no variable of this name)"
+    return found
 
 
 def report() -> dict[str, str]:
@@ -56,12 +95,10 @@ def report() -> dict[str, str]:
         lines[distribution] = _attempt(_version, distribution)
     for backend in NAMES:
         lines[f"backend {backend}"] = _attempt(_backend, backend)
-    settings = {
-        key: value
-        for key, value in os.environ.items()
-        if key.startswith(("MIOPY_", "MIOPEN_", "CUDNN_", "TF_CUDNN_"))
-    }
-    return lines | dict(sorted(settings.items()))
+    lines["backend chosen"] = _attempt(chosen)
+    lines["host kernels"] = _attempt(_kernels)
+    lines["host threads"] = _attempt(_threads)
+    return lines | _settings()
 
 
 def main(arguments: list[str]) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +11,8 @@ from pathlib import Path
 import pytest
 
 import miopy
-from miopy import backends
+from miopy import backends, info
+from miopy.backends import host
 from miopy.errors import DeviceError
 
 
@@ -91,6 +93,53 @@ def test_info_says_why_a_backend_is_missing():
     out = run_python("from miopy import info; info.main([])")
     assert "backend host" in out
     assert "missing: " in next(line for line in out.splitlines() if line.startswith("backend cuda"))
+
+
+def told(**variables):
+    """What info says in an environment with no other settings, by label."""
+    others = {key: value for key, value in os.environ.items() if not key.startswith("MIOPY_")}
+    done = subprocess.run(
+        [sys.executable, "-m", "miopy", "info"],
+        check=True,
+        capture_output=True,
+        text=True,
+        env=others | variables,
+    )
+    return dict(re.split("  +", line, maxsplit=1) for line in done.stdout.splitlines())
+
+
+def test_info_says_what_the_host_would_use():
+    said = told(MIOPY_BACKEND="host", MIOPY_ISA="base", MIOPY_NUM_THREADS="3")
+    assert [said[label] for label in FACTS] == ["host", "base", "3"]
+    said = told(MIOPY_BACKEND="host")
+    assert said["host kernels"] in host.builds() and int(said["host threads"]) > 0
+
+
+FACTS = {
+    "backend chosen": ("MIOPY_BACKEND", "gpu", "`MIOPY_BACKEND` cannot be 'gpu': there is no "),
+    "host kernels": ("MIOPY_ISA", "sse9", "`MIOPY_ISA` must be one of "),
+    "host threads": ("MIOPY_NUM_THREADS", "0", "`MIOPY_NUM_THREADS` must be a whole number "),
+}
+
+
+@pytest.mark.parametrize("label", FACTS)
+def test_info_says_why_a_setting_is_refused(label):
+    variable, value, reason = FACTS[label]
+    said = told(**{variable: value})
+    assert said[variable] == value
+    assert said[label].startswith(f"refused: {reason}")
+
+
+def test_info_marks_settings_that_are_none():
+    said = told(MIOPY_NUM_THREDS="4", MIOPY_RNN_ALGO="auto", MIOPEN_LOG_LEVEL="1")
+    assert said["MIOPY_NUM_THREDS"] == "4 (unknown: miopy reads no variable of this name)"
+    assert (said["MIOPY_RNN_ALGO"], said["MIOPEN_LOG_LEVEL"]) == ("auto", "1")
+
+
+def test_info_knows_the_settings_of_the_readme():
+    readme = (Path(__file__).parent.parent / "README.md").read_text()
+    rows = [line for line in readme.splitlines() if line.startswith("| `MIOPY_")]
+    assert sorted(re.findall("`(MIOPY_[A-Z0-9_]+)`", " ".join(rows))) == list(info.SETTINGS)
 
 
 def test_a_failing_command_says_why_in_one_line():

@@ -24,8 +24,8 @@ def why_missing(name: str) -> str | None:
         return "this version of miopy does not have it yet" if error.name == module else str(error)
 
 
-def get(name: str | None = None, *, auto: str | None = None) -> Any:
-    """A new backend instance: `name`, or MIOPY_BACKEND, or `auto`.
+def chosen(name: str | None = None, *, auto: str | None = None) -> str:
+    """The name of a usable backend: `name`, or MIOPY_BACKEND, or `auto`.
 
     `auto` takes cuda where a device is usable, else host; or what the argument says. A backend that
     was asked for by name and cannot be used raises DeviceError with the reason.
@@ -36,4 +36,9 @@ def get(name: str | None = None, *, auto: str | None = None) -> Any:
     reason = why_missing(name)
     if reason:
         raise DeviceError("MIOPY_BACKEND", f"cannot be {name!r}: {reason}")
-    return importlib.import_module(f"{__name__}.{name}").create()
+    return name
+
+
+def get(name: str | None = None, *, auto: str | None = None) -> Any:
+    """A new instance of the backend that is `chosen`."""
+    return importlib.import_module(f"{__name__}.{chosen(name, auto=auto)}").create()
