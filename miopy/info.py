@@ -24,7 +24,7 @@ SETTINGS = (
     "MIOPY_RNN_ALGO",
     "MIOPY_RNN_WAVEFRONT",
 )
-OF_VENDORS = ("MIOPEN_", "CUDNN_", "TF_CUDNN_")
+OF_VENDORS = ("MIOPEN_", "CUDNN_", "ONEDNN_", "TF_CUDNN_")
 
 
 def _version(distribution: str) -> str:
@@ -95,7 +95,7 @@ def report() -> dict[str, str]:
         lines[distribution] = _attempt(_version, distribution)
     for backend in NAMES:
         lines[f"backend {backend}"] = _attempt(_backend, backend)
-    lines["backend chosen"] = _attempt(chosen)
+    lines["backend in Python"] = _attempt(chosen)
     lines["host kernels"] = _attempt(_kernels)
     lines["host threads"] = _attempt(_threads)
     return lines | _settings()

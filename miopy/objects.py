@@ -19,7 +19,7 @@ class Address(int):
 
 
 class Destroyed(Address):
-    """A number that stood for an object until this was destroyed."""
+    """A number that has been given out, for an object that is no more."""
 
     alive = False
 
@@ -68,7 +68,7 @@ class Objects:
         found = self._objects.get(number)
         if found is None and number:
             given_out = number >= FIRST and (number - FIRST) % STEP == 0
-            # The next number, which is taken, is above all that were given out.
+            # `next` uses a number up: it is above all that were given out before.
             return (Destroyed if given_out and number < next(self._next) else Address)(number)
         return found
 

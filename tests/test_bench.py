@@ -285,6 +285,8 @@ def test_plots_are_drawn_of_what_a_record_has(tmp_path):
     names = {"mine.png", "mine-roofline.png", "mine-scaling.png"}
     assert {path.name for path in tmp_path.iterdir()} == names
     assert all(path.read_bytes().startswith(b"\x89PNG") for path in tmp_path.iterdir())
+    shown = "\n".join(bench_report.plots_text(tmp_path / "mine.md"))
+    assert all(f"({name})" in shown for name in names)
 
 
 def test_a_record_of_miopy_alone_has_nothing_to_plot(tmp_path):

@@ -116,7 +116,7 @@ def test_info_says_what_the_host_would_use():
 
 
 FACTS = {
-    "backend chosen": ("MIOPY_BACKEND", "gpu", "`MIOPY_BACKEND` cannot be 'gpu': there is no "),
+    "backend in Python": ("MIOPY_BACKEND", "gpu", "`MIOPY_BACKEND` cannot be 'gpu': there is no "),
     "host kernels": ("MIOPY_ISA", "sse9", "`MIOPY_ISA` must be one of "),
     "host threads": ("MIOPY_NUM_THREADS", "0", "`MIOPY_NUM_THREADS` must be a whole number "),
 }

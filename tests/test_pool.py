@@ -334,9 +334,8 @@ CROWDED = ((250, (16, 9)), (250, (32,)), (1600, (8,)), (300, (3, 3, 2)), (260, (
 
 def crowded_bits() -> str:
     """A hash of every result, each with scratch of its own that ends where memory does."""
-    lines = []
+    device, lines = host.create(), []
     for cell, (hidden_size, batch_sizes) in itertools.product(("tanh", "lstm", "gru"), CROWDED):
-        device = host.create()
         run = CoreRun(device, RNNConfig(cell, 30, hidden_size, 1, "concat"), batch_sizes)
         kept = fenced_scratch(device)
         lines.append(f"{cell} {hidden_size} {hashlib.sha256(run.results()).hexdigest()}")

@@ -93,7 +93,7 @@ def convert(
     arrays       name -> anything NumPy makes an array of: a state_dict() of torch, or
                  {"weights": buffer} in a flat format: miopen, cudnn, tensorflow, jax
     config       the RNN that `arrays` are of, an RNNConfig. Flat formats need it; in others names
-                 and shapes tell it, but not relu from tanh
+                 and shapes tell it, if not cells apart that have the same, as relu and tanh
     source       the format of `arrays`, a name in `FORMATS`
     target       the format to have them in
     attributes   what the source says besides, such as {"linear_before_reset": 1} (ONNX)

@@ -1,5 +1,5 @@
-/* Loaded before everything else: the host backend may start as many threads as FEW_THREADS says,
- * as where a limit of the system's is reached. */
+/* Loaded before everything else: all pools of the host backend may start as many threads as
+ * FEW_THREADS says, as where a limit of the system's is reached. */
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
