@@ -142,6 +142,13 @@ def test_products_of_tens_of_rows_with_large_matrices(host_device, dtype, shape)
     check_parts(host_device, dtype, shape, "NN")
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("terms", [5, 23])
+def test_products_of_few_terms_that_no_cache_holds(host_device, dtype, terms):
+    """Which fetch what they will write along rows of c, and then of those behind."""
+    check_parts(host_device, dtype, (2203, 931, terms), "NN")
+
+
 @pytest.mark.parametrize(("layout", "shape"), [("NT", (46, 259, 131)), ("NN", (27, 801, 905))])
 def test_odd_numbers_stay_in_their_row_and_column(host_device, layout, shape):
     M, N, K = shape
