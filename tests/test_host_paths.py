@@ -33,6 +33,16 @@ PATHS = {
     "in place, seven": Case(lengths=(5,) * 5 + (4, 2), input_size=70, hidden_size=150),
     "in place, thirteen": Case(lengths=(3,) * 12 + (2,), input_size=70, hidden_size=150),
     "in place, eight": Case(lengths=(2,) * 7 + (1,), input_size=45, hidden_size=530),
+    "in place, steps packed": Case(lengths=(17,), input_size=150, hidden_size=53),
+    "in place, steps of many packed": Case(
+        lengths=(12,) * 4 + (5, 3, 1, 1), input_size=90, hidden_size=36
+    ),
+    "in place, steps packed, unsorted": Case(
+        lengths=(2, 13, 0, 14, 7), input_size=290, hidden_size=146, layout=BATCH_PADDED
+    ),
+    "in place, x as it is, steps packed": Case(
+        lengths=(14, 9), input_size=75, hidden_size=75, skip_input=True
+    ),
     "in place, x as it is": Case(lengths=(5, 3), input_size=40, hidden_size=40, skip_input=True),
     "once": Case(lengths=(1,) * 43, input_size=45, hidden_size=37),
     "once, x as it is": Case(lengths=(1,) * 41, input_size=75, hidden_size=75, skip_input=True),
