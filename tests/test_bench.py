@@ -13,12 +13,14 @@ from types import SimpleNamespace
 
 import bench
 import bench_apart
+import bench_jobs
 import bench_limits
 import bench_plots
 import bench_record
 import bench_report
 import bench_sides
 import bench_timing
+import numpy as np
 import pytest
 from bench_record import Record
 from bench_shapes import FORWARD, INFERENCE, SCALING, SHAPES, STEP, TINY, Shape, named
@@ -232,6 +234,16 @@ def test_a_table_shows_the_best_peer_and_the_share_of_the_limit(tmp_path, capsys
     said = capsys.readouterr().out
     assert "lstm H512 B16 T25" in said
     assert said.index("other sizes, training step") < said.index(SCALING[0].name)
+
+
+@pytest.mark.parametrize(
+    ("mine", "theirs", "apart"), [(0, 0, 0), (2, 4, 0.5), (1, 0, np.inf), (np.nan, 0, np.nan)]
+)
+def test_a_difference_is_relative_where_there_are_numbers(mine, theirs, apart):
+    """A relu may give a whole sequence of zeros."""
+    ours, others = (np.full((5, 3, 2), number, "f4") for number in (mine, theirs))
+    np.testing.assert_equal(bench_jobs.disagreement({"y": ours}, {"y": others}), apart)
+    np.testing.assert_equal(bench_jobs.matrices_apart({"w": ours}, {"w": others}), apart)
 
 
 def test_sizes_of_one_network_are_no_part_of_means():

@@ -76,6 +76,9 @@ PATHS = {
     "flowing, two steps, unsorted": Case(
         lengths=(1, 2, 0, 2, 1), input_size=45, hidden_size=150, layout=BATCH_PADDED
     ),
+    "flowing, six steps": Case(lengths=(6, 6, 4, 3, 3, 1), input_size=21, hidden_size=97),
+    "flowing, four steps": Case(lengths=(4,) * 5 + (3, 1), input_size=45, hidden_size=290),
+    "flowing, far": Case(lengths=(4, 3, 3), input_size=5, hidden_size=780),
     "flowing, many, one step": Case(lengths=(1,) * 29 + (0,), input_size=5, hidden_size=190),
     "flowing, many, two steps, unsorted": Case(
         lengths=(1, 2, 2, 0, 2, 1, 2, 2, 2, 2, 1, 2, 2, 2),

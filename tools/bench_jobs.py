@@ -155,8 +155,14 @@ def disagreement(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> float:
     which spoils dx of that sequence, and of no other.
     """
     names = [name for name in ("y", "dx") if name in theirs]
-    apart = [np.median(_size(ours[n] - theirs[n]) / _size(theirs[n])) for n in names]
+    apart = [np.median(_relative(_size(ours[n] - theirs[n]), _size(theirs[n]))) for n in names]
     return float(np.max(apart))  # NaN if one is
+
+
+def _relative(apart: np.ndarray, size: np.ndarray) -> np.ndarray:
+    """No difference is none of zeros, too, which relu may give in a whole sequence."""
+    with np.errstate(divide="ignore"):
+        return np.divide(apart, size, out=np.zeros_like(apart), where=apart != 0)
 
 
 def _size(tensor: np.ndarray) -> np.ndarray:
@@ -167,4 +173,5 @@ def _size(tensor: np.ndarray) -> np.ndarray:
 def matrices_apart(ours: Mapping[str, np.ndarray], theirs: Mapping[str, np.ndarray]) -> float:
     """The largest difference of gradients of matrices relative to their size."""
     norm = np.linalg.norm
-    return max(float(norm(ours[name] - array) / norm(array)) for name, array in theirs.items())
+    pairs = [(norm(ours[name] - array), norm(array)) for name, array in theirs.items()]
+    return float(np.max(_relative(*np.array(pairs).T)))  # NaN if one is
