@@ -37,6 +37,9 @@ PATHS = {
     "in place, steps of many packed": Case(
         lengths=(12,) * 4 + (5, 3, 1, 1), input_size=90, hidden_size=36
     ),
+    "in place, steps packed, a tile left over": Case(
+        lengths=(12,) + (2,) * 15, input_size=70, hidden_size=48
+    ),
     "in place, steps packed, unsorted": Case(
         lengths=(2, 13, 0, 14, 7), input_size=290, hidden_size=146, layout=BATCH_PADDED
     ),
@@ -106,6 +109,15 @@ PATHS = {
 @pytest.fixture(autouse=True)
 def on_the_host(monkeypatch):
     monkeypatch.setenv("MIOPY_BACKEND", "host")
+
+
+def same_bits(monkeypatch, config, batch_sizes):
+    """Whatever the number of workers."""
+    results = []
+    for threads in "123":
+        monkeypatch.setenv("MIOPY_NUM_THREADS", threads)
+        results.append(CoreRun(host.create(), config, batch_sizes).results())
+    return results[0] == results[1] == results[2]
 
 
 @pytest.mark.parametrize("mode", GATES)
@@ -290,11 +302,38 @@ def test_tall_tiles_of_any_workers_change_no_bit(build, cell, sizes, dtype, monk
     monkeypatch.setenv("MIOPY_ISA", build)
     sequences, input_size, hidden_size = sizes
     config = RNNConfig(cell, input_size, hidden_size, direction="concat", dtype=dtype)
-    results = []
-    for threads in "123":
-        monkeypatch.setenv("MIOPY_NUM_THREADS", threads)
-        results.append(CoreRun(host.create(), config, (sequences,) * 19).results())
-    assert results[0] == results[1] == results[2]
+    assert same_bits(monkeypatch, config, (sequences,) * 19)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("lengths", [(12,) + (2,) * 8, (12,) + (1,) * 8, (12,) + (2,) * 15])
+@pytest.mark.parametrize("hidden_size", [48, 100, 200])
+@pytest.mark.parametrize("build", host.builds())
+def test_inputs_meet_their_matrix_in_place_beside_packed_steps(
+    build, hidden_size, lengths, dtype, monkeypatch
+):
+    """In lanes and in streams, with tiles left over, and of many tiles and sequences."""
+    monkeypatch.setenv("MIOPY_ISA", build)
+    sizes = {"input_size": 70, "hidden_size": hidden_size, "num_directions": 2}
+    case = cudnn_case("lstm", lengths, **sizes, dtype=dtype)
+    check_cudnn(case)
+    config = RNNConfig("lstm", 70, hidden_size, direction="concat", dtype=dtype)
+    assert same_bits(monkeypatch, config, tuple(case.batch_sizes))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(
+    ("batch_sizes", "hidden_size"),
+    [((6, 6, 4), 97), ((8, 5, 5, 1), 131), ((4, 4), 288), ((5, 5), 700), ((7, 7), 530)],
+)
+@pytest.mark.parametrize("build", host.builds())
+def test_who_streams_and_who_has_tiles_changes_no_bit(
+    build, batch_sizes, hidden_size, dtype, monkeypatch
+):
+    """A worker's columns decide how few rows meet the recurrent matrix in backward."""
+    monkeypatch.setenv("MIOPY_ISA", build)
+    config = RNNConfig("lstm", 30, hidden_size, direction="concat", dtype=dtype)
+    assert same_bits(monkeypatch, config, batch_sizes)
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
