@@ -243,7 +243,10 @@ def test_a_difference_is_relative_where_there_are_numbers(mine, theirs, apart):
     """A relu may give a whole sequence of zeros."""
     ours, others = (np.full((5, 3, 2), number, "f4") for number in (mine, theirs))
     np.testing.assert_equal(bench_jobs.disagreement({"y": ours}, {"y": others}), apart)
-    np.testing.assert_equal(bench_jobs.matrices_apart({"w": ours}, {"w": others}), apart)
+    same = {"u": np.ones((2, 3), "f4")}
+    np.testing.assert_equal(
+        bench_jobs.matrices_apart({"w": ours} | same, same | {"w": others}), apart
+    )
 
 
 def test_sizes_of_one_network_are_no_part_of_means():

@@ -160,7 +160,7 @@ def disagreement(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> float:
 
 
 def _relative(apart: np.ndarray, size: np.ndarray) -> np.ndarray:
-    """No difference is none of zeros, too, which relu may give in a whole sequence."""
+    """0 where nothing differs, also of zeros, which relu may give for a whole sequence."""
     with np.errstate(divide="ignore"):
         return np.divide(apart, size, out=np.zeros_like(apart), where=apart != 0)
 

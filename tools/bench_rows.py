@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import bench_sides
+import numpy as np
 from bench_jobs import Miopy, Network, disagreement, matrices_apart
 from bench_shapes import STEP, Shape
 from bench_sides import OURS, TITLES
@@ -59,5 +60,7 @@ def difference(network: Network, ours: Any, theirs: Any, mode: str) -> float:
     matrices = network.arrays(mine["dw"], "torch")
     if "dw" in others:
         found = network.arrays(others["dw"], "torch").items()
-        return max(apart, matrices_apart(matrices, {n: a for n, a in found if "weight" in n}))
-    return max(apart, matrices_apart(matrices, theirs.matrices()))
+        theirs_of = {name: array for name, array in found if "weight" in name}
+    else:
+        theirs_of = theirs.matrices()
+    return float(np.max([apart, matrices_apart(matrices, theirs_of)]))  # NaN if one is
