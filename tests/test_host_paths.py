@@ -41,7 +41,7 @@ PATHS = {
     "in place, steps packed, unsorted": Case(
         lengths=(2, 13, 0, 14, 7), input_size=290, hidden_size=146, layout=BATCH_PADDED
     ),
-    "in place, x as it is, steps packed": Case(
+    "x as it is, steps packed": Case(
         lengths=(14, 9), input_size=75, hidden_size=75, skip_input=True
     ),
     "in place, x as it is": Case(lengths=(5, 3), input_size=40, hidden_size=40, skip_input=True),
