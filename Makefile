@@ -33,6 +33,8 @@ demo: $(VENV)/with-demo
 test: export OPENBLAS_NUM_THREADS = 1
 # Tests' arrays are used once: clearing huge pages for them took 6 s of 94, in a sample of tests.
 test: export NUMPY_MADVISE_HUGEPAGE = 0
+# Nor is their memory given back after each: mapping it again took a sixth of such a sample's time.
+test: export GLIBC_TUNABLES = glibc.malloc.mmap_threshold=1073741824:glibc.malloc.trim_threshold=1073741824
 test: $(VENV)/with-test
 	$(RUN) -m pytest -n auto --dist worksteal $(ARGS)
 
