@@ -143,10 +143,12 @@ def test_products_of_tens_of_rows_with_large_matrices(host_device, dtype, shape)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("rows", [403, 2203])
 @pytest.mark.parametrize("terms", [5, 23])
-def test_products_of_few_terms_that_no_cache_holds(host_device, dtype, terms):
-    """Which fetch what they will write along rows of c, and then of those behind."""
-    check_parts(host_device, dtype, (2203, 931, terms), "NN")
+def test_products_of_few_terms(host_device, dtype, terms, rows):
+    """In streams along rows of c; but a c that no near cache holds is fetched along its rows, and
+    then of those behind."""
+    check_parts(host_device, dtype, (rows, 931, terms), "NN")
 
 
 @pytest.mark.parametrize(("layout", "shape"), [("NT", (46, 259, 131)), ("NN", (27, 801, 905))])
@@ -187,8 +189,10 @@ THIN = [
 ]
 HELPED = [(1601, 300, 1100), (2700, 2600, 40)]  # so many rows that workers take those of others
 
+WIDE = [(203, 517, 21), (131, 517, 44)]  # few terms: workers have whole rows, if there are enough
 
-@pytest.mark.parametrize("shape", [(129, 65, 800), *THIN, *HELPED])
+
+@pytest.mark.parametrize("shape", [(129, 65, 800), *THIN, *HELPED, *WIDE])
 @pytest.mark.parametrize("layout", ["NN", "NT", "TN", "TT"])
 @pytest.mark.parametrize("dtype", BOUNDS)
 def test_threads_do_not_change_a_bit(dtype, layout, shape, monkeypatch):
