@@ -99,7 +99,7 @@ class Side:
 
     def __init__(self, device: Device, problem: Problem, values: dict[str, np.ndarray]) -> None:
         self._device, self._values = device, values
-        self.tensors = {name: Tensor(device, np.copy(array)) for name, array in values.items()}
+        self.tensors = {name: Tensor(device, array) for name, array in values.items()}
         self._layer = Layer(device, problem.shape, self.tensors)
 
     def job(self, mode: str) -> Callable[[], None]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import bench_lines
 import numpy as np
 from bench_jobs import Call, Miopy, Network
 from bench_shapes import INFERENCE, STEP
@@ -33,7 +34,9 @@ def from_bfloat16(bits: np.ndarray) -> np.ndarray:
 class Core(Miopy):
     """`bench_jobs.Miopy` in bfloat16; arrays hold its bits as integers."""
 
-    def __init__(self, network: Network, data: dict[str, np.ndarray], arrays: Any = np) -> None:
+    def __init__(
+        self, network: Network, data: dict[str, np.ndarray], arrays: Any = bench_lines
+    ) -> None:
         shape = network.shape
         self.network, self.shape, self.backend = network, shape, network.handle.backend
         direction = CONCAT if shape.num_directions == 2 else LEFT_TO_RIGHT

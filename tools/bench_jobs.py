@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import bench_lines
 import numpy as np
 from bench_shapes import FORWARD, INFERENCE, STEP, Shape
 
@@ -59,13 +60,14 @@ class Network:
         # A long block, repeated: no two rows are alike, and weights by the gigabyte cost little.
         block = rng.standard_normal(999_983).astype(np.float32)
         scale = np.float32(shape.hidden_size**-0.5)
-        return {
+        drawn = {
             "x": np.resize(block, (*rows, shape.features)),
             "w": np.resize(block.clip(-1, 1) * scale, self.params),
             "dy": np.resize(block[::-1], (*rows, shape.outputs)),
             "hx": np.resize(block[7:], shape.states),
             "cx": np.resize(block[77:], shape.states),
         }
+        return {name: bench_lines.asarray(values) for name, values in drawn.items()}
 
     def arrays(self, w: np.ndarray, format: str) -> dict[str, np.ndarray]:
         """float32 weights of MIOpen, or their gradients, as the arrays of another format."""
@@ -79,10 +81,12 @@ class Network:
 class Miopy:
     """One RNN with all its buffers, as a client of the C API would hold it.
 
-    arrays   the module whose arrays the handle's backend takes: numpy or cupy
+    arrays   the module whose arrays the handle's backend takes: bench_lines or cupy
     """
 
-    def __init__(self, network: Network, data: dict[str, np.ndarray], arrays: Any = np) -> None:
+    def __init__(
+        self, network: Network, data: dict[str, np.ndarray], arrays: Any = bench_lines
+    ) -> None:
         self.network, self.shape = network, network.shape
         for name, values in data.items():
             setattr(self, name, arrays.asarray(values.astype(network.dtype)))

@@ -10,6 +10,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import bench_lines
 import numpy as np
 from bench_core import from_bfloat16, to_bfloat16
 from bench_jobs import Network
@@ -63,7 +64,7 @@ class Tensor:
         self, device: Device, values: np.ndarray, desc: Any = None, dtype: str = "float32"
     ) -> None:
         self.dtype = dtype
-        self.values = np.ascontiguousarray(values) if dtype == "float32" else to_bfloat16(values)
+        self.values = bench_lines.asarray(values if dtype == "float32" else to_bfloat16(values))
         self.desc = desc or device.desc(values.shape, DENSE[values.ndim], dtype)
         self.memory = device.api.dnnl_memory_create(self.desc, device.engine, self.values)
 
