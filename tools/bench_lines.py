@@ -1,7 +1,7 @@
 """NumPy's arrays as `bench_jobs.Miopy` takes them from a module, but each begins with a cache line.
 
 So do GPUs' memory, torch's tensors and what oneDNN allocates, while NumPy's large arrays begin 16
-bytes behind a line: every vector of a kernel then lies in two.
+bytes behind a line: long vectors of a kernel then lie in two each.
 """
 
 from __future__ import annotations
