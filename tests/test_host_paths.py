@@ -263,6 +263,14 @@ def test_one_step_in_lanes(build, mode, sequences, input_size, dtype, monkeypatc
     check_cudnn(cudnn_case(mode, (1,) * sequences, **sizes, dtype=dtype))
 
 
+@pytest.mark.parametrize(("mode", "dtype"), [("tanh", "float32"), ("relu", "float64")])
+def test_one_step_has_the_same_sums_for_any_number_of_workers(mode, dtype, monkeypatch):
+    """With AVX-512 the tiles of one worker are too wide for one sum of both matrices, those of two
+    or three are not."""
+    config = RNNConfig(mode, 1200, 1200, dtype=dtype)
+    assert same_bits(monkeypatch, config, (8,))
+
+
 @pytest.mark.parametrize(
     ("mode", "dtype"),  # in bfloat16 no data keeps a relu of so many away from its kink
     [
