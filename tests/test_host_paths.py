@@ -266,7 +266,7 @@ def test_one_step_in_lanes(build, mode, sequences, input_size, dtype, monkeypatc
 @pytest.mark.parametrize(("mode", "dtype"), [("tanh", "float32"), ("relu", "float64")])
 def test_one_step_has_the_same_sums_for_any_number_of_workers(mode, dtype, monkeypatch):
     """With AVX-512 the tiles of one worker are too wide for one sum of both matrices, those of two
-    or three are not."""
+    (float32) or three are not; other builds have no such limit there."""
     config = RNNConfig(mode, 1200, 1200, dtype=dtype)
     assert same_bits(monkeypatch, config, (8,))
 
