@@ -193,7 +193,7 @@ def test_short_passes_start_threads_only_where_they_follow_each_other(
     monkeypatch, num_layers, workers
 ):
     monkeypatch.setenv("MIOPY_NUM_THREADS", str(workers))
-    run = Run(Case("lstm", (1,) * 4, 128, 128, num_layers))
+    run = Run(Case("lstm", (1,) * 6, 128, 128, num_layers))
     function, arguments = run.call("forward_inference")
     threads = len(os.listdir("/proc/self/task"))
 

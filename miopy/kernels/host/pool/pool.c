@@ -16,9 +16,9 @@
 #define SPINS 4000
 #define PATIENCE 10000000
 
-/* Multiply-adds worth sharing with threads that spin, and worth waking them, which takes some 50
- * microseconds. */
-enum { WORTH_SHARING = 500000, WORTH_WAKING = 2000000 };
+/* Multiply-adds, for each worker, that are worth sharing with threads that spin; and in all, worth
+ * waking them, which takes some 50 microseconds. */
+enum { WORTH_SHARING = 125000, WORTH_WAKING = 2000000 };
 /* Workers of which each looks at the very word that all change as they come; more would hold each
  * other up. */
 enum { FEW_WORKERS = 4 };
@@ -254,7 +254,7 @@ static int is_alone(pool *p, int64_t work)
 {
     if (work >= WORTH_WAKING)
         return 0;
-    if (p->size == 1 || work < WORTH_SHARING)
+    if (p->size == 1 || work < WORTH_SHARING * p->size)
         return 1;
     if (p->started && !p->idle)
         return 0;
