@@ -14,6 +14,7 @@ from core_run import CoreRun, values
 from fences import fenced, fenced_bytes
 from harness import check
 from oracle import GATES
+from test_host_paths import PATHS
 
 from miopy.backends import host
 from miopy.core.config import DTYPES, RNNConfig
@@ -23,7 +24,7 @@ SIZES = ((3, 0), (0, 1), (1, 2), (19, 17), (1, 66), (7, 200))  # input, hidden
 
 
 class FencedScratch(host.HostBackend):
-    """Every call gets scratch that ends where memory ends."""
+    """Every call gets scratch that ends where memory ends, full of NaN."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -32,6 +33,7 @@ class FencedScratch(host.HostBackend):
 
     def allocate(self, context: object, nbytes: int) -> int:
         block = fenced_bytes(nbytes)
+        block[:] = 0xFF
         address = block.ctypes.data + 1  # aligning it uses up what was asked for beyond the need
         self.blocks[address] = block
         return address
@@ -73,6 +75,17 @@ def test_no_pass_leaves_large_weights(monkeypatch, cell, hidden_size, steps, dty
     run = CoreRun(FencedScratch(), config, (1,) * steps, place=fenced)
     run.results()
     assert all(np.isfinite(values(run.arrays[name], dtype)).all() for name in ("y", "dx", "dw"))
+
+
+@pytest.mark.parametrize("cell", ["lstm", "gru"])
+@pytest.mark.parametrize("path", PATHS)
+def test_no_path_reads_what_it_has_not_written(host_device, path, cell):
+    case = PATHS[path]
+    sizes = (case.input_size, case.hidden_size, 1, "concat")
+    config = RNNConfig(cell, *sizes, skip_input=case.skip_input, dtype="float32")
+    batch_sizes = tuple(sum(n > t for n in case.lengths) for t in range(max(case.lengths)))
+    wanted = CoreRun(host_device, config, batch_sizes, case.batch).results()
+    assert CoreRun(FencedScratch(), config, batch_sizes, case.batch).results() == wanted
 
 
 @pytest.mark.usefixtures("host_device")

