@@ -77,12 +77,11 @@ def test_no_pass_leaves_large_weights(monkeypatch, cell, hidden_size, steps, dty
     assert all(np.isfinite(values(run.arrays[name], dtype)).all() for name in ("y", "dx", "dw"))
 
 
-@pytest.mark.parametrize("cell", ["lstm", "gru"])
 @pytest.mark.parametrize("path", PATHS)
-def test_no_path_reads_what_it_has_not_written(host_device, path, cell):
+def test_no_path_reads_what_it_has_not_written(host_device, path):
     case = PATHS[path]
     sizes = (case.input_size, case.hidden_size, 1, "concat")
-    config = RNNConfig(cell, *sizes, skip_input=case.skip_input, dtype="float32")
+    config = RNNConfig("lstm", *sizes, skip_input=case.skip_input, dtype="float32")
     batch_sizes = tuple(sum(n > t for n in case.lengths) for t in range(max(case.lengths)))
     wanted = CoreRun(host_device, config, batch_sizes, case.batch).results()
     assert CoreRun(FencedScratch(), config, batch_sizes, case.batch).results() == wanted

@@ -93,6 +93,13 @@ def test_an_integer_that_is_no_address_is_refused(address: int) -> None:
     assert "must be a positive address" in refused(address)
 
 
+def test_more_than_an_array_can_have_is_refused() -> None:
+    with pytest.raises(BadParam, match=r"must hold at least 18446744073709551612 bytes, got 16"):
+        address_of("x", np.zeros(4, "float32"), nbytes=2**64 - 4, dtype="float32")
+    with pytest.raises(BadParam, match="must have room for 18446744073709551612 bytes"):
+        address_of("x", 64, nbytes=2**64 - 4)
+
+
 def test_an_address_without_room_behind_it_is_refused() -> None:
     with pytest.raises(BadParam, match="must have room for 72057594037927937 bytes"):
         address_of("x", 64, nbytes=2**56 + 1)

@@ -84,6 +84,11 @@ def files(tmp_path):
     model = {f"lstm.{name}": array for name, array in random_arrays("torch", LSTM).items()}
     np.savez(tmp_path / "model.npz", **model, path=np.zeros(3, np.float32))
     np.savez(tmp_path / "integers.npz", path=np.zeros(3, int))
+    np.savez(tmp_path / "empty.npz")
+    lstm = {"weight_ih_l0": (32, 5), "weight_hh_l0": (32, 8)} | dict.fromkeys(
+        ("bias_ih_l0", "bias_hh_l0"), (32,)
+    )
+    np.savez(tmp_path / "double.npz", **{name: np.ones(shape) for name, shape in lstm.items()})
     (tmp_path / "junk.npz").write_bytes(b"junk")
     return tmp_path
 
@@ -96,6 +101,8 @@ def files(tmp_path):
         ("convert gru.npz out.npz --to hdf5", 2, "argument --to: invalid choice: 'hdf5'"),
         ("convert none.npz out.npz --to torch", 1, "No such file or directory: "),
         ("convert junk.npz out.npz --to torch", 1, "`IN` must be a whole file of weights: "),
+        ("convert empty.npz out.npz --from torch --to torch", 1, "`IN` must have arrays, got "),
+        ("convert double.npz o.npz --from torch --to miopen", 1, "`dtype of IN` must be one of "),
         ("convert gru.npz out.bin --to torch", 1, "`OUT` must end in .npz or .safetensors, got "),
         (
             "convert lstm.pt out.npz --from torch --to miopen",

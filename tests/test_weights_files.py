@@ -135,6 +135,27 @@ def test_another_suffix_is_refused(tmp_path):
     assert str(caught.value) == f"{rule} {way}, got {str(path)!r}"
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "rule"),
+    [
+        ((-8, 0), (0, 8), "'a' begins at byte -8 of the elements, not at 0"),
+        ((0, 8), (4, 12), "'b' begins at byte 4 of the elements, not at 8"),
+        ((4, 12), (12, 20), "'a' begins at byte 4"),
+        ((0, 8), (8, 16), "it has 20 bytes of elements, not 16"),
+        ((8, 0), (0, 8), "cannot reshape"),
+    ],
+)
+def test_elements_of_arrays_follow_each_other(tmp_path, first, second, rule):
+    """Else an array would be of another's bytes, or of the header's."""
+    entry = {"dtype": "F32", "shape": [2]}
+    arrays = {"a": entry | {"data_offsets": first}, "b": entry | {"data_offsets": second}}
+    header = json.dumps(arrays).encode()
+    path = tmp_path / "a.safetensors"
+    path.write_bytes(len(header).to_bytes(8, "little") + header + bytes(20))
+    with pytest.raises(BadParam, match=rule):
+        read(path)
+
+
 def test_other_types_are_refused(tmp_path):
     arrays = {"weights": np.zeros(3, np.int64)}
     with pytest.raises(BadParam, match="`weights` must have elements of type float32"):

@@ -427,7 +427,8 @@ miopenSetRNNLayerBias(miopenHandle_t handle, miopenRNNDescriptor_t rnnDesc, cons
 
 /* State pointers (hx, cx, hy, cy and their gradients) may be NULL: zeros going in, not wanted
  * coming out. Their descriptors {L * D, B, H} may not. The reserve space carries the training
- * pass to its backward passes. */
+ * pass to its backward passes, the workspace what backward data leaves to backward weights. Those
+ * overwrite dw, and do not read y. */
 
 /* On sequence tensors, with sequences of any lengths. */
 MIOPEN_EXPORT miopenStatus_t miopenRNNForward(
@@ -450,7 +451,8 @@ MIOPEN_EXPORT miopenStatus_t miopenRNNBackwardWeightsSeqTensor(
     size_t weightSpaceSize, void *workSpace, size_t workSpaceNumBytes, const void *reserveSpace,
     size_t reserveSpaceNumBytes);
 
-/* On arrays of one descriptor per step. */
+/* On arrays of one descriptor per step, {B, I} or {B, D * H}: rows lie next to each other, strides
+ * and further dimensions are not read. */
 MIOPEN_EXPORT miopenStatus_t miopenRNNForwardTraining(
     miopenHandle_t handle, const miopenRNNDescriptor_t rnnDesc, const int sequenceLen,
     const miopenTensorDescriptor_t *xDesc, const void *x, const miopenTensorDescriptor_t hxDesc,

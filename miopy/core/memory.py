@@ -213,8 +213,8 @@ def _reader(
         kind=np.ndarray,
         formats=_letters(nbytes, dtype, location),
         type=type_without_letter,
-        nbytes=nbytes,
-        last=_LAST - nbytes,
+        nbytes=min(nbytes, sys.maxsize),  # nothing is longer, which `slowly` then says
+        last=max(_LAST - nbytes, 0),
         alignment=alignment,
         writable=writable,
     )

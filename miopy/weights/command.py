@@ -28,7 +28,8 @@ torch:   safetensors.torch.save_file(state_dict, path) writes such a file
 """
 SUFFIXES = " or ".join(files.SUFFIXES)
 # An error names the argument as the caller spells it.
-OPTIONS = {name: "--" + name.replace("_", "-") for name in files.FIELDS} | {"format": "--from"}
+OPTIONS = {name: "--" + name.replace("_", "-") for name in files.FIELDS}
+OPTIONS |= {"format": "--from", "dtype": "dtype of IN"}
 PATHS = {"source": "IN", "target": "OUT", "picture": "--picture"}
 
 
@@ -152,6 +153,8 @@ def _load(options: argparse.Namespace) -> tuple[str, RNNConfig, Arrays, dict[str
         for name, array in stored.arrays.items()
         if name.startswith(prefix)
     }
+    if not stored.arrays:
+        raise BadParam("path", "must have arrays", options.source)
     if not arrays:
         rule = f"must begin the name of an array: {', '.join(stored.arrays)}"
         raise BadParam("--prefix", rule, prefix)

@@ -148,11 +148,16 @@ def _read_safetensors(content: bytes) -> tuple[Arrays, str | None]:
         raise ValueError("it ends inside its header")
     header = json.loads(content[8:start])
     text = header.pop("__metadata__", {}).get(METADATA)
-    arrays = {}
-    for name, entry in header.items():
+    arrays, position = {}, 0
+    for name, entry in sorted(header.items(), key=lambda item: item[1]["data_offsets"]):
         begin, end = entry["data_offsets"]
         if entry["dtype"] not in TYPES:
             raise BadParam(name, f"must be of type {', '.join(TYPES)}", entry["dtype"])
+        if begin != position:
+            raise ValueError(f"{name!r} begins at byte {begin} of the elements, not at {position}")
         values = np.frombuffer(content[start + begin : start + end], TYPES[entry["dtype"]])
         arrays[name] = values.reshape(tuple(entry["shape"])).copy()
-    return arrays, text
+        position = end
+    if start + position != len(content):
+        raise ValueError(f"it has {len(content) - start} bytes of elements, not {position}")
+    return {name: arrays[name] for name in header}, text
