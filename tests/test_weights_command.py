@@ -157,8 +157,8 @@ def files(tmp_path):
 def test_a_mistake_is_named(files, monkeypatch, capsys, command, code, words):
     monkeypatch.chdir(files)
     before = {path.name for path in files.iterdir()}
-    got, _, err = run(capsys, *command.split())
-    assert got == code and words in err and "Traceback" not in err
+    got, out, err = run(capsys, *command.split())
+    assert got == code and words in err and "Traceback" not in err and not out
     assert {path.name for path in files.iterdir()} == before
 
 

@@ -249,7 +249,8 @@ def _checked_integer(argument: str, value: Any, nbytes: int) -> int | None:
     if value <= 0 or isinstance(value, bool):
         raise BadParam(argument, "must be a positive address", value)
     if value > _LAST - nbytes:
-        raise BadParam(argument, f"must have room for {nbytes} bytes", value)
+        rule = f"must have room for {nbytes} bytes behind it, below 2**56"
+        raise BadParam(argument, rule, hex(value))
     return int(value)
 
 

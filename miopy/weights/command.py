@@ -132,13 +132,16 @@ def _describe(options: argparse.Namespace) -> None:
         unpack(format, arrays, config, attributes=attributes)  # whether they are what they claim
     else:
         format, config = options.format, _config_alone(options)
-    description.show(format, config)
-    if options.picture:
-        if importlib.util.find_spec("matplotlib") is None:
-            raise BadParam("--picture", "needs matplotlib: pip install 'miopy[demo]'")
-        from .picture import draw
+    if not options.picture:
+        description.show(format, config)
+        return
+    if importlib.util.find_spec("matplotlib") is None:
+        raise BadParam("--picture", "needs matplotlib: pip install 'miopy[demo]'")
+    from .picture import check_suffix, draw
 
-        draw(options.picture, format, config)
+    check_suffix(options.picture)
+    description.show(format, config)
+    draw(options.picture, format, config)
 
 
 def _load(options: argparse.Namespace) -> tuple[str, RNNConfig, Arrays, dict[str, Any]]:

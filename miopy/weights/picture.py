@@ -34,14 +34,19 @@ LETTER = 0.07  # inches that a letter takes
 MAX_ARRAYS = 64
 
 
+def check_suffix(path: str | Path) -> None:
+    """Raises BadParam for another suffix."""
+    if Path(path).suffix not in SUFFIXES:
+        raise BadParam("path", f"must end in {' or '.join(SUFFIXES)}", str(path))
+
+
 def draw(path: str | Path, format: str, config: RNNConfig) -> None:
     """Write the picture. Needs matplotlib.
 
     Raises BadParam for another suffix, NotSupported if the format cannot hold such an RNN or has
     more than MAX_ARRAYS arrays.
     """
-    if Path(path).suffix not in SUFFIXES:
-        raise BadParam("path", f"must end in {' or '.join(SUFFIXES)}", str(path))
+    check_suffix(path)
     found = entries(format, config)
     if isinstance(format_named(format).arrays, Flat):
         figure = _draw_flat(found, config)

@@ -6,6 +6,7 @@ from typing import Any
 
 from ...calls.arguments import require
 from ...calls.walks import Shapes
+from ...core.strided import packed_strides
 from ...errors import BadParam
 from .tensor import TensorDescriptor
 
@@ -35,4 +36,5 @@ def _check_state(
     if descriptor.dims != dims:
         raise BadParam(name, f"must have dims {dims}", descriptor.dims)
     if not descriptor.is_packed:
-        raise BadParam(name, "must be packed, its strides are", descriptor.strides)
+        rule = f"must be packed, with strides {packed_strides(descriptor.dims)}"
+        raise BadParam(name, rule, descriptor.strides)

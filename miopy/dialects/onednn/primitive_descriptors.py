@@ -110,7 +110,10 @@ def dnnl_primitive_desc_query(
 
     NotSupported if the primitive descriptor does not answer it; RNNs do not answer flags.
     """
-    query = check_enum("what", dnnl_query_t, what)
+    return _answer(primitive_desc, check_enum("what", dnnl_query_t, what), index)
+
+
+def _answer(primitive_desc: PrimitiveDescriptor, query: dnnl_query_t, index: int) -> Any:
     descriptor = primitive_desc.memory_descriptor(query, check_integer("index", index, 0))
     if descriptor is not None:
         return descriptor
@@ -156,12 +159,13 @@ def dnnl_primitive_desc_query_s32(
     primitive_desc: PrimitiveDescriptor, what: dnnl_query_t, index: int = 0
 ) -> int:
     """The answer of a query that is an integer, 0 if there is none."""
-    if check_enum("what", dnnl_query_t, what) not in (
+    query = check_enum("what", dnnl_query_t, what)
+    if query not in (
         dnnl_query_t.dnnl_query_num_of_inputs_s32,
         dnnl_query_t.dnnl_query_num_of_outputs_s32,
     ):
         return 0
-    return int(dnnl_primitive_desc_query(primitive_desc, what, index))
+    return int(_answer(primitive_desc, query, index))
 
 
 @entry
