@@ -41,6 +41,7 @@ OPTIONS = {"mode": "lstm", "hidden": 192, "batch": 32, "length": 64, "dropout": 
 LEARNING_RATE = 6e-3
 EVALUATE_EVERY = 50
 INTERRUPTED = 130  # exit code
+MOST_HIDDEN = 65536  # whose weights take some tens of gigabytes
 
 
 @dataclass
@@ -255,6 +256,8 @@ def run(given: argparse.Namespace, console: Console) -> int:
     corpus = load_corpus()
     if options["length"] > len(corpus.training) // 2:
         raise SystemExit(f"miopy demo: --length exceeds half the text, {len(corpus.training) // 2}")
+    if options["hidden"] > MOST_HIDDEN:
+        raise SystemExit(f"miopy demo: --hidden exceeds {MOST_HIDDEN}")
     os.environ["MIOPY_BACKEND"] = given.backend
     model = Model(len(corpus.characters), options["mode"], options["hidden"], options["dropout"])
     rng = np.random.default_rng(options["seed"])
@@ -282,7 +285,7 @@ def main(arguments: list[str]) -> int:
     except KeyboardInterrupt:
         print("miopy demo: stopped; --resume continues the last checkpoint", file=sys.stderr)
         return INTERRUPTED
-    except (errors.MiopyError, OSError) as error:
+    except (errors.MiopyError, OSError, MemoryError) as error:
         print(f"miopy demo: {error}", file=sys.stderr)
         return 1
 

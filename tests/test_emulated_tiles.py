@@ -50,7 +50,8 @@ def test_compilers_have_the_unit_or_build_without_it(compiler):
 
 
 @pytest.mark.parametrize(
-    "module", ["test_matrix", "test_matrix_unit", "test_host_paths", "test_host_pairs"]
+    "module",
+    ["test_matrix", "test_matrix_unit", "test_host_paths", "test_host_pairs", "test_host_workers"],
 )
 def test_module_passes(module):
     """Without what tiles have no part in, and half, which is float before it meets them; and with

@@ -129,7 +129,9 @@ LANES = [7, 8, 13, 14, 16, 17, 18, 19, 20, 23, 25, 28, 32, 35, 48]  # rows of ea
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("shape", [*((M, 301, 129 + M % 4) for M in LANES), (96, 300, 2003)])
+@pytest.mark.parametrize(
+    "shape", [*((M, 301, 129 + M % 4) for M in LANES), (13, 301, 1025), (94, 300, 2003)]
+)
 def test_products_of_rows_that_fill_lanes(host_device, dtype, shape):
     """Whose other matrix is broadcast where it lies: parts of wider ones, and blocks of k."""
     check_parts(host_device, dtype, shape, "NT")

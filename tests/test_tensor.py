@@ -79,6 +79,7 @@ def test_only_the_first_dimensions_of_longer_arrays_are_read(desc: TensorDescrip
         ((FLOAT, 2, None, [1, 1]), INVALID, "dimsA"),
         ((FLOAT, 0, [4, 5], None), INVALID, "nbDims"),
         ((FLOAT, -1, [4, 5], None), INVALID, "nbDims"),
+        ((FLOAT, 65, [1] * 65, None), BAD, "nbDims"),
         ((FLOAT, 2, [4, 0], None), BAD, "dimsA[1]"),
         ((FLOAT, 2, [-4, 5], None), BAD, "dimsA[0]"),
         ((FLOAT, 2, [4, 2**63], None), BAD, "dimsA[1]"),

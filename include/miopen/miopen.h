@@ -452,7 +452,8 @@ MIOPEN_EXPORT miopenStatus_t miopenRNNBackwardWeightsSeqTensor(
     size_t reserveSpaceNumBytes);
 
 /* On arrays of one descriptor per step, {B, I} or {B, D * H}: rows lie next to each other, strides
- * and further dimensions are not read. */
+ * and further dimensions are not read, nor are wDesc and dwDesc: w is as large as
+ * miopenGetRNNParamsSize says. */
 MIOPEN_EXPORT miopenStatus_t miopenRNNForwardTraining(
     miopenHandle_t handle, const miopenRNNDescriptor_t rnnDesc, const int sequenceLen,
     const miopenTensorDescriptor_t *xDesc, const void *x, const miopenTensorDescriptor_t hxDesc,

@@ -249,7 +249,7 @@ def _checked_integer(argument: str, value: Any, nbytes: int) -> int | None:
     if value <= 0 or isinstance(value, bool):
         raise BadParam(argument, "must be a positive address", value)
     if value > _LAST - nbytes:
-        rule = f"must have room for {nbytes} bytes behind it, below 2**56"
+        rule = f"must have room for {nbytes} bytes behind it, up to {hex(_LAST)}"
         raise BadParam(argument, rule, hex(value))
     return int(value)
 

@@ -35,7 +35,7 @@ MAX_ARRAYS = 64
 
 
 def check_suffix(path: str | Path) -> None:
-    """Raises BadParam for another suffix."""
+    """Raises BadParam for one that no picture can have."""
     if Path(path).suffix not in SUFFIXES:
         raise BadParam("path", f"must end in {' or '.join(SUFFIXES)}", str(path))
 

@@ -12,7 +12,6 @@ from ...calls import steps
 from ...calls.arguments import check_descriptors, check_integer
 from ...calls.steps import Steps
 from ...core.config import RNNConfig
-from ...core.strided import packed_strides
 from ...errors import BadParam
 from .descriptors import RNNDescriptor, check_algo, check_precision
 from .entry import check_set
@@ -48,9 +47,7 @@ def batch_and_vector(
     dims = descriptor.dims
     if len(dims) != 3 or dims[2] != 1:
         raise BadParam(argument, "must have three dims, batch, vector and 1", dims)
-    if not descriptor.is_packed:
-        rule = f"must be packed, with strides {packed_strides(descriptor.dims)}"
-        raise BadParam(argument, rule, descriptor.strides)
+    descriptor.check_packed(argument)
     if descriptor.data_type != data_type:
         raise BadParam(argument, f"must have type {data_type.name}", descriptor.data_type.name)
     return dims[0], dims[1]

@@ -6,7 +6,6 @@ from typing import Any
 
 from ...calls.arguments import require
 from ...calls.walks import Shapes
-from ...core.strided import packed_strides
 from ...errors import BadParam
 from .tensor import TensorDescriptor
 
@@ -35,6 +34,4 @@ def _check_state(
         raise BadParam(name, f"must have the RNN's data type, {dtype}", descriptor.data_type.name)
     if descriptor.dims != dims:
         raise BadParam(name, f"must have dims {dims}", descriptor.dims)
-    if not descriptor.is_packed:
-        rule = f"must be packed, with strides {packed_strides(descriptor.dims)}"
-        raise BadParam(name, rule, descriptor.strides)
+    descriptor.check_packed(name)

@@ -49,9 +49,10 @@ class TensorDescriptor(Versioned):
     def placement(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
         return self.dims, self.strides
 
-    @property
-    def is_packed(self) -> bool:
-        return self.strides == packed_strides(self.dims)
+    def check_packed(self, argument: str) -> None:
+        packed = packed_strides(self.dims)
+        if self.strides != packed:
+            raise BadParam(argument, f"must be packed, with strides {packed}", self.strides)
 
     @property
     def num_elements(self) -> int:

@@ -21,6 +21,8 @@ from .types import (
     miopenTensorLayout_t,
 )
 
+MOST_DIMS = 64  # what claims more is no number of dimensions, and behind it is no array
+
 
 @dataclass(eq=False, slots=True)
 class TensorDescriptor(Versioned):
@@ -123,7 +125,10 @@ def _check_count(argument: str, count: int, lengths_argument: str, lengths: obje
     invalid = miopenStatus_t.miopenStatusInvalidValue
     if lengths is None:
         raise BadParam(lengths_argument, "must not be NULL", status=invalid)
-    return check_integer(argument, count, minimum=1, status=invalid)
+    number = check_integer(argument, count, minimum=1, status=invalid)
+    if number > MOST_DIMS:
+        raise BadParam(argument, f"must be at most {MOST_DIMS}", number)
+    return number
 
 
 @entry
