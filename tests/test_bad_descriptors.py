@@ -107,7 +107,7 @@ def test_state_descriptor_that_does_not_fit(name, argument):
     layers, batch, hidden = run.case.state_shape
     for dims in ([layers + 1, batch, hidden], [layers, batch, hidden + 1], [layers, batch]):
         desc = tensor_descriptor("float32", dims)
-        assert refused(run, name, **{argument: desc}).status == BAD
+        assert_error(refused(run, name, **{argument: desc}), argument, BAD)
     half = tensor_descriptor("float16", [layers, batch, hidden])
     assert_error(refused(run, name, **{argument: half}), argument, BAD)
 

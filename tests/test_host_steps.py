@@ -95,7 +95,7 @@ def results_in_threads(monkeypatch, config: RNNConfig, batch_sizes: tuple[int, .
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
-@pytest.mark.parametrize("batch_sizes", [(16,) * 4, (2,) * 30, (300,), MANY, OWNED], ids=str)
+@pytest.mark.parametrize("batch_sizes", [(16,) * 4, (3,) * 14, (300,), MANY, OWNED], ids=str)
 @pytest.mark.parametrize("network", EVERY, ids=str)
 def test_results_do_not_depend_on_the_number_of_threads(monkeypatch, network, batch_sizes, dtype):
     config = config_of(network, dtype, (70, 45 if batch_sizes == OWNED else 150))
@@ -119,7 +119,7 @@ def test_no_step_leaves_its_arrays_or_its_scratch(monkeypatch, network, dtype):
     monkeypatch.setenv("MIOPY_NUM_THREADS", "3")
     device = FencedScratch()
     for sizes in ((11, 37), (1, 6), (70, 131)):
-        for batch_sizes in ((), (1,) * 45, MANY, (33, 32)):
+        for batch_sizes in ((), LONG, MANY, (33, 32)):
             batch = max(batch_sizes, default=0) + 2
             run = CoreRun(device, config_of(network, dtype, sizes), batch_sizes, batch, fenced)
             run.results()

@@ -117,13 +117,13 @@ def files(tmp_path):
             "convert model.npz out.npz --from torch --to miopen --prefix lstm",
             *(1, "names begin with '.': --prefix keeps those of one RNN, without this prefix"),
         ),
-        ("convert gru.npz no/out.npz --to torch", 1, "No such file or directory: "),
+        ("convert gru.npz no/out.npz --to torch", 1, "`OUT` must be in a folder that exists: no "),
         ("convert gru.npz out.npz --to jax", 1, "`--cell` must be lstm for JAX, got 'gru'"),
         ("convert gru.npz out.npz --to torch --from cudnn", 1, "`--from` must be 'miopen', as "),
         ("convert gru.npz out.npz --to torch --hidden-size 5", 1, "`--hidden-size` must be 4, as "),
         ("convert gru.npz out.npz --to torch --prefix a.", 1, "`--prefix` must begin the name of "),
         ("convert gru.npz out.npz --to torch --attribute a", 1, "`--attribute` must be NAME=VALUE"),
-        ("convert gru.npz out.npz --to torch --attribute a=b", 1, "that matters here: none does"),
+        ("convert gru.npz out.npz --to torch --attribute a=b", 1, "`--attribute` must be an attr"),
         ("convert plain.npz out.npz --to torch", 1, "`--from` must be given, "),
         ("convert plain.npz out.npz --to torch --from cudnn", 1, "`--cell` must be given, a flat "),
         (
@@ -133,8 +133,7 @@ def files(tmp_path):
         ),
         (
             "convert keras.npz o.npz --to onnx --from keras --cell lstm",
-            1,
-            "`arrays` must be those ",
+            *(1, "`arrays of IN` must be those "),
         ),
         (
             "convert keras.npz o.npz --to onnx --from keras --attribute reset_after=false",
@@ -151,7 +150,14 @@ def files(tmp_path):
             1,
             "`--picture` must end in .png or .svg, got 'a.jpg'",
         ),
-        ("describe gru.npz --clip 1 0", 1, "`--clip` must have numbers as bounds"),
+        (
+            "describe gru.npz --picture no/a.png",
+            *(1, "`--picture` must be in a folder that exists: no does not, got 'no/a.png'"),
+        ),
+        (
+            "describe gru.npz --clip 1 0",
+            *(1, "`--clip` must have numbers as bounds, the lower one first, got [1.0, 0.0]"),
+        ),
     ],
 )
 def test_a_mistake_is_named(files, monkeypatch, capsys, command, code, words):

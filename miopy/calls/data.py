@@ -113,6 +113,5 @@ class DataArguments:
 def check_size(argument: str, declared: int, needed: int) -> None:
     """Raise BufferTooSmall below the size that a query reports."""
     if check_integer(argument, declared, 0) < needed:
-        raise BufferTooSmall(
-            argument, f"must be at least {needed}, the size that was queried", declared
-        )
+        rule = f"must be at least {needed}, what its query answers for these descriptors"
+        raise BufferTooSmall(argument, rule, declared)

@@ -29,7 +29,8 @@ torch:   safetensors.torch.save_file(state_dict, path) writes such a file
 SUFFIXES = " or ".join(files.SUFFIXES)
 # An error names the argument as the caller spells it.
 OPTIONS = {name: "--" + name.replace("_", "-") for name in files.FIELDS}
-OPTIONS |= {"format": "--from", "dtype": "dtype of IN"}
+OPTIONS |= {"format": "--from", "dtype": "dtype of IN", "arrays": "arrays of IN"}
+OPTIONS |= {"attributes": "--attribute"}
 PATHS = {"source": "IN", "target": "OUT", "picture": "--picture"}
 
 
@@ -57,6 +58,8 @@ def _spell(error: MiopyError, options: argparse.Namespace) -> None:
     if error.argument == "path":
         given = ((getattr(options, key, None), name) for key, name in PATHS.items())
         error.argument = next((name for value, name in given if value == error.value), "path")
+    if isinstance(error.value, Clip):
+        error.value = options.clip
     error.rule = error.rule.replace("sum_biases", "--sum-biases")
     error.rule = error.rule.replace("keep those", "--prefix keeps those")
 
@@ -137,9 +140,9 @@ def _describe(options: argparse.Namespace) -> None:
         return
     if importlib.util.find_spec("matplotlib") is None:
         raise BadParam("--picture", "needs matplotlib: pip install 'miopy[demo]'")
-    from .picture import check_suffix, draw
+    from .picture import check_path, draw
 
-    check_suffix(options.picture)
+    check_path(options.picture)
     description.show(format, config)
     draw(options.picture, format, config)
 

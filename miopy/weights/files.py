@@ -57,11 +57,13 @@ class Stored:
 
 
 def write(path: str | Path, format: str, config: RNNConfig, arrays: Arrays) -> None:
-    """Write arrays such as `pack` gives. Raises BadParam for other suffixes or types, OSError.
+    """Write arrays such as `pack` gives. Raises BadParam for other suffixes, no folder, other
+    types; OSError.
 
     A file that is there already is replaced when all has been written, not before.
     """
     save = _write_npz if _suffix(path) == ".npz" else _write_safetensors
+    check_folder(path)
     found, _ = as_arrays(arrays)
     everything = asdict(config)
     description = {
@@ -89,6 +91,13 @@ def read(path: str | Path) -> Stored:
         raise
     except _DAMAGE as error:
         raise BadParam("path", f"must be a whole file of weights: {error}", str(path)) from error
+
+
+def check_folder(path: str | Path) -> None:
+    """Raises BadParam for a path in a folder that is not there."""
+    folder = Path(path).parent
+    if not folder.is_dir():
+        raise BadParam("path", f"must be in a folder that exists: {folder} does not", str(path))
 
 
 def _suffix(path: str | Path, hint: str = "") -> str:

@@ -16,6 +16,7 @@ from typing import Any
 from ..core.config import INPUT, PEEPHOLE, PROJECTION, RECURRENT, RNNConfig
 from ..errors import BadParam, NotSupported
 from .description import Entry, entries, title
+from .files import check_folder
 from .formats import format_named
 from .notation import Flat
 from .parameters import BIAS, DIRECTION_NAMES, MATRIX, ROLE_NAMES, Key
@@ -34,19 +35,20 @@ LETTER = 0.07  # inches that a letter takes
 MAX_ARRAYS = 64
 
 
-def check_suffix(path: str | Path) -> None:
+def check_path(path: str | Path) -> None:
     """Raises BadParam for one that no picture can have."""
     if Path(path).suffix not in SUFFIXES:
         raise BadParam("path", f"must end in {' or '.join(SUFFIXES)}", str(path))
+    check_folder(path)
 
 
 def draw(path: str | Path, format: str, config: RNNConfig) -> None:
     """Write the picture. Needs matplotlib.
 
-    Raises BadParam for another suffix, NotSupported if the format cannot hold such an RNN or has
-    more than MAX_ARRAYS arrays.
+    Raises BadParam for another suffix or no folder, NotSupported if the format cannot hold such an
+    RNN or has more than MAX_ARRAYS arrays.
     """
-    check_suffix(path)
+    check_path(path)
     found = entries(format, config)
     if isinstance(format_named(format).arrays, Flat):
         figure = _draw_flat(found, config)

@@ -201,8 +201,10 @@ def miopenRNNBackwardData(
         dcxDesc=dcxDesc,
     )
     runs.check_set(rnnDesc)
-    if dhxDesc.dims[2] != dcxDesc.dims[2]:
-        raise BadParam("dcxDesc", f"must have dims[2] of dhxDesc, {dhxDesc.dims[2]}", dcxDesc.dims)
+    if dhxDesc.dims[2] != dcxDesc.dims[2]:  # MIOpen looks at this, whatever H is, before the rest
+        H = rnnDesc.hidden_size
+        name, wrong = ("dcxDesc", dcxDesc) if dhxDesc.dims[2] == H else ("dhxDesc", dhxDesc)
+        raise BadParam(name, f"must have dims[2] {H}, the hidden size", wrong.dims)
     steps = batch_sizes("dxDesc", dxDesc, sequenceLen, rnnDesc)
     needed = reserve_nbytes(rnnDesc, steps.vector_size, steps.rows)
     check_size("workSpaceNumBytes", workSpaceNumBytes, workspace_nbytes(rnnDesc, steps))
