@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import gc
 import weakref
 from concurrent.futures import ThreadPoolExecutor
@@ -9,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 from cases import BATCH_PADDED, PACKED, SEQ_LAYOUTS, SEQ_PADDED, Case
+from core_run import CoreRun
 from cudnn_harness import CudnnRun, cudnn_case
 from harness import PASSES, Run, tensor_descriptor
 from oracle import GATES
@@ -16,8 +18,9 @@ from refusal import API, BAD, TENSORS, UNKNOWN, argument_of, assert_error, each,
 
 from miopy import cudnn as cu
 from miopy import miopen as mi
-from miopy.backends import host, host_program
+from miopy.backends import host, host_operations, host_program
 from miopy.calls import repeated
+from miopy.core.config import RNNConfig
 from miopy.errors import BadParam, BufferTooSmall
 
 
@@ -280,6 +283,25 @@ def test_a_destroyed_handle_lets_go_of_its_backend():
         destroy = library.miopenDestroy if library is mi else library.cudnnDestroy
         destroy(run.handle)
         assert backend() is None
+
+
+def test_what_is_taken_down_owns_the_arrays_that_it_points_to():
+    """Also where a layer is remembered whose sequence is equal to its own, and another object."""
+
+    class Taken(host_operations.Operations):
+        def _do(self, operation, call, kept):
+            self.call, self.kept = call, kept
+
+    run, taken = CoreRun(host.create(), RNNConfig("lstm", 5, 7), (3, 2, 1)), Taken()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(run.backend, "recurrence_forward", taken.recurrence_forward)
+        patch.setattr(run.backend, "recurrence_backward", taken.recurrence_backward)
+        for direction in (run.forward, run.backward):
+            for _ in range(2):
+                run.sequence = dataclasses.replace(run.sequence)
+                direction()
+                held = host.ffi.cast("intptr_t", taken.call.layer.batch_sizes)
+                assert int(held) == taken.kept.batch_sizes_array.ctypes.data
 
 
 def test_threads_share_a_handle_each_with_its_own_memory():

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..core.backend import BackwardRun, Contraction, ForwardRun, Layer, Matrix, Strided
 from ..core.config import RNNConfig
+from ..core.sequence import Sequence
 from . import stepped
 from ._host import ffi, lib
 from .host_elementwise import TYPES
@@ -41,8 +42,9 @@ def has_own_kernels(layer: Layer) -> bool:
 
 
 @lru_cache(maxsize=256)
-def _layer(layer: Layer) -> Any:
-    """A layer as the kernels take it. Remembered: what runs once runs again from the same place."""
+def _layer(layer: Layer) -> tuple[Any, Sequence]:
+    """A layer as the kernels take it, and what owns the arrays that it points to, which may be an
+    equal layer's. Remembered: what runs once runs again from the same place."""
     config, sequence, target = layer.config, layer.sequence, ffi.new("rnn_layer *")
     target.cell = CELL_NUMBER[config.cell]
     target.storage = STORAGE[config.dtype]
@@ -67,7 +69,7 @@ def _layer(layer: Layer) -> Any:
     target.keeps_planes = layer.keeps_planes
     for number, value in enumerate(config.scalars):
         target.scalars[number] = value
-    return target
+    return target, sequence
 
 
 def _fill_operand(target: Any, matrix: Matrix, across: int, along: int) -> None:
@@ -142,8 +144,8 @@ class Operations:
                 self._compose(stepped.backward, run)
 
     def _forward(self, run: ForwardRun) -> None:
-        call = ffi.new("forward_pass *")
-        call.layer = _layer(run.layer)[0]
+        call, (layer, kept) = ffi.new("forward_pass *"), _layer(run.layer)
+        call.layer = layer[0]
         call.x, call.x_row = pointer(run.x.address), run.x.row
         call.attention = pointer(run.attention)
         call.hx, call.cx = pointer(run.hx), pointer(run.cx)
@@ -152,11 +154,11 @@ class Operations:
             call.y, call.y_row = pointer(run.y.address), run.y.row
         call.hy, call.cy = pointer(run.hy), pointer(run.cy)
         call.cells, call.saved = pointer(run.cells), pointer(run.saved)
-        self._do(lib.RECURRENCE_FORWARD, call, run.layer.sequence)
+        self._do(lib.RECURRENCE_FORWARD, call, kept)
 
     def _backward(self, run: BackwardRun) -> None:
-        call = ffi.new("backward_pass *")
-        call.layer = _layer(run.layer)[0]
+        call, (layer, kept) = ffi.new("backward_pass *"), _layer(run.layer)
+        call.layer = layer[0]
         call.dy, call.dy_row = pointer(run.dy.address), run.dy.row
         if run.mask is not None:
             call.mask = ffi.cast("uint8_t *", run.mask.address)
@@ -168,7 +170,7 @@ class Operations:
         call.dhy, call.dcy = pointer(run.dhy), pointer(run.dcy)
         call.dhx, call.dcx = pointer(run.dhx), pointer(run.dcx)
         call.dgates, call.dgates_row = pointer(run.dgates.address), run.dgates.row
-        self._do(lib.RECURRENCE_BACKWARD, call, run.layer.sequence)
+        self._do(lib.RECURRENCE_BACKWARD, call, kept)
 
     def gemm(
         self,
