@@ -3,11 +3,14 @@ that decides how weights are met."""
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from core_run import CoreRun
+from test_edges import FencedScratch
 from test_host_paths import PATHS
 
 from miopy.backends import host
+from miopy.core.backend import Matrix
 from miopy.weights import RNNConfig
 
 
@@ -16,13 +19,18 @@ def on_the_host(monkeypatch):
     monkeypatch.setenv("MIOPY_BACKEND", "host")
 
 
-def same_bits(monkeypatch, config, batch_sizes, workers="123"):
+def same_bits(monkeypatch, config, batch_sizes, workers="123", batch=None):
     """Whatever the number of workers."""
     results = []
     for threads in workers:
         monkeypatch.setenv("MIOPY_NUM_THREADS", threads)
-        results.append(CoreRun(host.create(), config, batch_sizes).results())
+        results.append(CoreRun(host.create(), config, batch_sizes, batch).results())
     return all(result == results[0] for result in results)
+
+
+def active(lengths):
+    """How many sequences of these lengths each step has."""
+    return tuple(sum(length > t for length in lengths) for t in range(max(lengths)))
 
 
 @pytest.mark.parametrize(("mode", "dtype"), [("tanh", "float32"), ("relu", "float64")])
@@ -56,6 +64,51 @@ def test_inputs_in_place_beside_packed_steps(build, hidden_size, batch_sizes, dt
     assert same_bits(monkeypatch, config, batch_sizes, "1239")
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16"])
+@pytest.mark.parametrize(
+    "lengths", [range(1, 31), (90, *(4,) * 30), (20,) * 10, (30, *(1,) * 11), (9, 9, 9, 2, 1)]
+)
+@pytest.mark.parametrize("build", host.builds())
+def test_whose_sequences_they_are_changes_no_bit(build, lengths, dtype, monkeypatch):
+    """Workers have sequences for themselves, and as many rows, if there are enough: some many, some
+    one, some none. Others have no step."""
+    monkeypatch.setenv("MIOPY_ISA", build)
+    config = RNNConfig("lstm", 9, 23, direction="concat", dtype=dtype)
+    assert same_bits(monkeypatch, config, active(lengths), "12359", len(lengths) + 7)
+
+
+class Scratch(FencedScratch):
+    """Knows the most that was asked for at a time."""
+
+    most = 0
+
+    def allocate(self, context, nbytes):
+        self.most = max(self.most, nbytes)
+        return super().allocate(context, nbytes)
+
+
+def test_scratch_is_for_the_rows_there_are():
+    config, needs = RNNConfig("lstm", 200, 300), []
+    for lengths in ((2,) * 64, (65, *(1,) * 63)):
+        device = Scratch()
+        CoreRun(device, config, active(lengths)).forward()
+        needs.append(device.most)
+    assert needs[1] < 1.2 * needs[0]
+
+
+@pytest.mark.usefixtures("host_device")
+def test_scratch_is_as_deep_as_a_product():
+    needs = []
+    for depth in (16, 512):
+        device, (a, b, c) = Scratch(), (np.ones((500, n), np.float32) for n in (depth, depth, 500))
+        left, right = (Matrix(each.ctypes.data, depth, 1) for each in (a, b))
+        transposed = Matrix(right.address, right.column, right.row)
+        device.gemm("float32", Matrix(c.ctypes.data, 500, 1), left, transposed, (500, 500, depth))
+        assert np.all(c == depth)
+        needs.append(device.most)
+    assert 2 * needs[0] < needs[1]
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("mode", ["tanh", "lstm", "gru"])
 @pytest.mark.parametrize("path", [path for path in PATHS if path.startswith("dots")])
@@ -63,9 +116,7 @@ def test_whose_dots_they_are_changes_no_bit(path, mode, dtype, monkeypatch):
     """Workers have some rows of some gates; few of them have panels of their own."""
     case = PATHS[path]
     config = RNNConfig(mode, case.input_size, case.hidden_size, direction="concat", dtype=dtype)
-    lengths = sorted(case.lengths, reverse=True)
-    batch_sizes = tuple(sum(length > t for length in lengths) for t in range(lengths[0]))
-    assert same_bits(monkeypatch, config, batch_sizes, "12359")
+    assert same_bits(monkeypatch, config, active(case.lengths), "12359")
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

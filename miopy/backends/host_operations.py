@@ -11,7 +11,6 @@ import numpy as np
 
 from ..core.backend import BackwardRun, Contraction, ForwardRun, Layer, Matrix, Strided
 from ..core.config import RNNConfig
-from ..core.sequence import Sequence
 from . import stepped
 from ._host import ffi, lib
 from .host_elementwise import TYPES
@@ -42,7 +41,7 @@ def has_own_kernels(layer: Layer) -> bool:
 
 
 @lru_cache(maxsize=256)
-def _layer(layer: Layer) -> tuple[Any, Sequence]:
+def _layer(layer: Layer) -> tuple[Any, Any]:
     """A layer as the kernels take it, and what owns the arrays that it points to, which may be an
     equal layer's. Remembered: what runs once runs again from the same place."""
     config, sequence, target = layer.config, layer.sequence, ffi.new("rnn_layer *")

@@ -100,15 +100,15 @@ static void run_plane_sums(void *arg, worker w)
  * multipliers better than one. */
 enum { READING = 4, MEETING = 10000, MEETING_OF_ONE = 7000 };
 
-/* Multiply-adds of a recurrence; none where its steps are too short to be shared and no worker has
- * sequences of its own. Results do not depend on it. */
+/* Multiply-adds of a recurrence; none where its steps are too short to be shared and there are too
+ * few sequences for workers to have some of their own. Results do not depend on it. */
 static int64_t work_of(const pool *p, const kernel_table *kernels, const rnn_layer *l)
 {
     const int64_t weights =
         kernels->gates[l->cell] * l->hidden_size * (inputs_of(l) + l->hidden_size);
     const int64_t sequences = first_sequences(l), threads = pool_threads(p);
     const int64_t meeting = threads * (sequences == 1 ? MEETING_OF_ONE : MEETING);
-    if (0 < sequences && sequences < 2 * threads) {
+    if (sequences && !suffice_for_workers(l->rows, l->steps, (int)threads)) {
         const int64_t of_step = weights * l->rows / l->steps;
         if (of_step * (threads - 1) / threads < meeting) /* what the others take over */
             return 0;

@@ -20,6 +20,13 @@ static inline int64_t first_sequences(const rnn_layer *l)
     return l->steps ? l->batch_sizes[0] : 0;
 }
 
+/* Whether there are sequences enough, in so many rows of all steps, for each worker to have some of
+ * its own. */
+static inline int suffice_for_workers(int64_t rows, int64_t steps, int threads)
+{
+    return rows && rows >= 2 * threads * steps;
+}
+
 /* The functions run on every worker of a job; *_scratch answers bytes for that many threads. */
 typedef struct {
     int gates[MOST_CELLS]; /* of each cell */

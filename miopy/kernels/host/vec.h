@@ -191,55 +191,67 @@ INLINE vech bf16_of_vec(vec value)
 /* Some of the lanes: which, and memory of just those; the others are zero or untouched. */
 #if defined(TARGET_AVX512)
 #if REAL_IS_DOUBLE
-typedef __mmask8 lanes;
-INLINE vec load_lanes(const scalar *p, lanes some) { return (vec)_mm512_maskz_loadu_pd(some, p); }
-INLINE void store_lanes(scalar *p, vec v, lanes some)
+typedef __mmask8 lane_mask;
+INLINE vec load_lanes(const scalar *p, lane_mask some)
+{
+    return (vec)_mm512_maskz_loadu_pd(some, p);
+}
+INLINE void store_lanes(scalar *p, vec v, lane_mask some)
 {
     _mm512_mask_storeu_pd(p, some, (__m512d)v);
 }
 #else
-typedef __mmask16 lanes;
-INLINE vec load_lanes(const scalar *p, lanes some) { return (vec)_mm512_maskz_loadu_ps(some, p); }
-INLINE void store_lanes(scalar *p, vec v, lanes some) { _mm512_mask_storeu_ps(p, some, (__m512)v); }
+typedef __mmask16 lane_mask;
+INLINE vec load_lanes(const scalar *p, lane_mask some)
+{
+    return (vec)_mm512_maskz_loadu_ps(some, p);
+}
+INLINE void store_lanes(scalar *p, vec v, lane_mask some)
+{
+    _mm512_mask_storeu_ps(p, some, (__m512)v);
+}
 #endif
-INLINE lanes first_lanes(int64_t n) { return n >= VL ? (lanes)~0u : n > 0 ? (1u << n) - 1 : 0; }
+INLINE lane_mask first_lanes(int64_t n)
+{
+    return n >= VL ? (lane_mask)~0u : n > 0 ? (1u << n) - 1 : 0;
+}
 #elif defined(TARGET_AVX2)
-typedef veci lanes;
+typedef veci lane_mask;
 #if REAL_IS_DOUBLE
-INLINE vec load_lanes(const scalar *p, lanes some)
+INLINE vec load_lanes(const scalar *p, lane_mask some)
 {
     return (vec)_mm256_maskload_pd(p, (__m256i)some);
 }
-INLINE void store_lanes(scalar *p, vec v, lanes some)
+INLINE void store_lanes(scalar *p, vec v, lane_mask some)
 {
     _mm256_maskstore_pd(p, (__m256i)some, (__m256d)v);
 }
-INLINE lanes first_lanes(int64_t n) { return (veci){0, 1, 2, 3} < n - (veci){0}; }
+INLINE lane_mask first_lanes(int64_t n) { return (veci){0, 1, 2, 3} < n - (veci){0}; }
 #else
-INLINE vec load_lanes(const scalar *p, lanes some)
+INLINE vec load_lanes(const scalar *p, lane_mask some)
 {
     return (vec)_mm256_maskload_ps(p, (__m256i)some);
 }
-INLINE void store_lanes(scalar *p, vec v, lanes some)
+INLINE void store_lanes(scalar *p, vec v, lane_mask some)
 {
     _mm256_maskstore_ps(p, (__m256i)some, (__m256)v);
 }
-INLINE lanes first_lanes(int64_t n)
+INLINE lane_mask first_lanes(int64_t n)
 {
     return (veci){0, 1, 2, 3, 4, 5, 6, 7} < (integer)(n > VL ? VL : n) - (veci){0};
 }
 #endif
 #else
-typedef int lanes;
-INLINE lanes first_lanes(int64_t n) { return n > VL ? VL : n; }
-INLINE vec load_lanes(const scalar *p, lanes some)
+typedef int lane_mask;
+INLINE lane_mask first_lanes(int64_t n) { return n > VL ? VL : n; }
+INLINE vec load_lanes(const scalar *p, lane_mask some)
 {
     vec v = zero;
     for (int l = 0; l < some; l++)
         v[l] = p[l];
     return v;
 }
-INLINE void store_lanes(scalar *p, vec v, lanes some)
+INLINE void store_lanes(scalar *p, vec v, lane_mask some)
 {
     for (int l = 0; l < some; l++)
         p[l] = v[l];

@@ -10,7 +10,12 @@
 static _Thread_local worker here;
 
 /* The first of a worker's share of n elements; of the next worker, where it ends. */
-static inline int64_t share_of(int64_t n, int rank) { return n * rank / here.threads; }
+static inline int64_t share_of(int64_t n, int rank)
+{
+    int64_t first, end;
+    share(n, rank, here.threads, &first, &end);
+    return first;
+}
 
 #undef KERNEL
 #define KERNEL static __attribute__((unused)) void

@@ -11,6 +11,13 @@ typedef struct {
     int rank, threads;
 } worker;
 
+/* Worker `rank` of so many gets [*low, *high) of `count` items. */
+static inline void share(int64_t count, int rank, int threads, int64_t *low, int64_t *high)
+{
+    *low = count * rank / threads;
+    *high = count * (rank + 1) / threads;
+}
+
 /* As given to pool_create. */
 int pool_build(const pool *p);
 

@@ -30,7 +30,7 @@ typedef struct {
  *   hx cx    (batch, H) or NULL for zeros
  *   output   (rows, H), rows output_row apart; y the same again, or NULL
  *   hy cy    (batch, H) or NULL
- *   cells    (rows, H) in the real type, and saved (rows, planes, H): the reserve, or NULL */
+ *   cells    (rows, H) in the real type, and saved as in reserve.inc: the reserve, or NULL */
 typedef struct {
     rnn_layer layer;
     const void *x;

@@ -13,8 +13,7 @@ typedef struct {
 /* Rows of its own sequences, of so many rows. */
 static inline void own_rows(const step_part *part, int64_t rows, int64_t *first, int64_t *end)
 {
-    *first = part->batch * part->w.rank / part->w.threads;
-    *end = part->batch * (part->w.rank + 1) / part->w.threads;
+    share(part->batch, part->w.rank, part->w.threads, first, end);
     *first = *first < rows ? *first : rows;
     *end = *end < rows ? *end : rows;
 }

@@ -22,9 +22,8 @@ enum { MOST_MATRICES = 8, FEW_ROWS = 256 };
 /* Rows of a pass from which on packing repays, those where steps else broadcast the matrix, and
  * steps. Those of a layer that runs at once are in recurrence/in_place.inc. */
 enum { PACKED_ROWS = 41, PACKED_BROADCAST_ROWS = 129, PACKED_STEPS = 12 };
-/* Workers own sequences if they have so many each, and all that steps read stays in the
- * second-level cache of each; how large that is where the system does not tell. */
-enum { LEAST_SEQUENCES = 2, USUAL_SECOND_LEVEL = 1 << 19 };
+/* Bytes of a second-level cache where the system does not tell. */
+enum { USUAL_SECOND_LEVEL = 1 << 19 };
 /* Multiply-adds of a step that take as long as its workers' meetings. */
 enum { WORTH_MEETING = 400000 };
 /* Kernels of all cells, of which the first are shared by numbers, of each, and storage types. */
@@ -198,8 +197,9 @@ static int owns_sequences(const host_device *host, int threads, int64_t nbytes)
 {
     const int64_t told = pool_second_level(host->pool), cache = told ? told : USUAL_SECOND_LEVEL;
     const int is_even = host->batch * host->steps == host->rows;
-    const int suits = host->batch >= LEAST_SEQUENCES * threads && host->batch <= FEW_ROWS;
-    return nbytes && nbytes <= cache * 3 / 4 && is_even && suits && !host->is_masked;
+    const int suits = suffice_for_workers(host->rows, host->steps, threads);
+    return nbytes && nbytes <= cache * 3 / 4 && is_even && suits && host->batch <= FEW_ROWS &&
+           !host->is_masked;
 }
 
 int64_t stepped_scratch(host_device *host, int storage, int64_t count, int64_t of_steps,
