@@ -265,6 +265,46 @@ def test_peepholes_are_refused():
         )
 
 
+# What describes no RNN.
+
+
+@pytest.mark.parametrize(
+    "fields, words",
+    [
+        ({"hidden_size": 4.0}, "`hidden_size` must be an integer, got 4.0"),
+        ({"input_size": "3"}, "`input_size` must be an integer, got '3'"),
+        ({"num_layers": None}, "`num_layers` must be an integer, got None"),
+        ({"hidden_size": np.int8(-4)}, "`hidden_size` must not be negative, got -4"),
+        ({"cell": ["lstm"]}, "`cell` must be one of relu, tanh, lstm, "),
+        ({"direction": None}, "`direction` must be one of left_to_right, "),
+        ({"clip": (-1.0, 1.0)}, "`clip` must be a Clip, got (-1.0, 1.0)"),
+    ],
+)
+def test_what_describes_no_rnn_is_refused(fields, words):
+    assert refusal(BadParam, replace, LSTM, **fields).startswith(words)
+
+
+@pytest.mark.parametrize("bounds", [("a", "b"), (None, 1.0), (1.0, -1.0), (np.nan, 1.0)])
+def test_what_bounds_nothing_is_refused(bounds):
+    words = "`clip` must have numbers as bounds, the lower one first, got Clip("
+    assert refusal(BadParam, Clip, *bounds).startswith(words)
+
+
+def test_a_size_that_is_no_integer_does_no_harm_to_later_ones():
+    """It would equal the integer, of which layouts remember their answers."""
+    config = RNNConfig("lstm", 11, 13)  # which no other test has
+    with pytest.raises(BadParam):
+        FORMATS["miopen"].arrays.map(replace(config, hidden_size=13.0))
+    [shape] = FORMATS["miopen"].arrays.map(config).shapes.values()
+    assert [type(length) for length in shape] == [int]
+
+
+def test_sizes_of_numpy_do_not_wrap_around():
+    config = RNNConfig("gru", np.int32(65536), np.int32(65536))
+    [shape] = FORMATS["cudnn"].arrays.map(config).shapes.values()
+    assert shape == (6 * 65536 * (65536 + 1),)
+
+
 # Arrays that do not fit.
 
 

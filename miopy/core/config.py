@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import math
+import operator
+from collections.abc import Collection
 from dataclasses import dataclass, fields
 from functools import lru_cache
+from numbers import Real
 from struct import pack
+from typing import Any
 
 from ..errors import BadParam
 from .cells import ACTIVATIONS, CELLS, Cell
@@ -50,7 +54,24 @@ DIRECTIONS = LEFT_TO_RIGHT, RIGHT_TO_LEFT, CONCAT, SUM = (
     "concat",
     "sum",
 )
+CHOICES: dict[str, Collection[str]] = {
+    "cell": CELLS,
+    "dtype": DTYPES,
+    "bias": BIASES,
+    "direction": DIRECTIONS,
+}
 SIZES = ("input_size", "hidden_size", "num_layers", "projection_size", "recurrent_size")
+
+
+def _size(name: str, value: Any) -> int:
+    """value as an int of Python's: others wrap around. Raises BadParam."""
+    try:
+        size = int(operator.index(value))
+    except TypeError:
+        raise BadParam(name, "must be an integer", value) from None
+    if size < 0:
+        raise BadParam(name, "must not be negative", size)
+    return size
 
 
 @dataclass(frozen=True)
@@ -65,7 +86,8 @@ class Clip:
     catches_nan: bool = False
 
     def __post_init__(self) -> None:
-        if not self.low <= self.high:
+        numbers = all(isinstance(bound, Real) for bound in (self.low, self.high))
+        if not numbers or not self.low <= self.high:
             raise BadParam("clip", "must have numbers as bounds, the lower one first", self)
 
 
@@ -125,17 +147,13 @@ class RNNConfig:
     onednn_attention: bool = False
 
     def __post_init__(self) -> None:
-        if self.cell not in CELLS:
-            raise BadParam("cell", f"must be one of {', '.join(CELLS)}", self.cell)
-        if self.dtype not in DTYPES:
-            raise BadParam("dtype", f"must be one of {', '.join(DTYPES)}", self.dtype)
-        if self.bias not in BIASES:
-            raise BadParam("bias", f"must be one of {', '.join(BIASES)}", self.bias)
-        if self.direction not in DIRECTIONS:
-            raise BadParam("direction", f"must be one of {', '.join(DIRECTIONS)}", self.direction)
+        for name, choices in CHOICES.items():
+            value = getattr(self, name)
+            if not isinstance(value, str) or value not in choices:
+                raise BadParam(name, f"must be one of {', '.join(choices)}", value)
         for name in SIZES:
-            if getattr(self, name) < 0:
-                raise BadParam(name, "must not be negative", getattr(self, name))
+            # 8.0 equals 8: what is remembered of one would be the answer for the other.
+            object.__setattr__(self, name, _size(name, getattr(self, name)))
         self._check_topology()
         self._check_numbers()
 
@@ -165,6 +183,8 @@ class RNNConfig:
             )
 
     def _check_numbers(self) -> None:
+        if self.clip is not None and not isinstance(self.clip, Clip):
+            raise BadParam("clip", "must be a Clip", self.clip)
         if self.clip and "clip_low" not in dict(self.record.scalars):
             raise BadParam("clip", f"must be None, {self.cell} has nothing to clip", self.clip)
         if self.slope is not None and "slope" not in dict(self.record.scalars):
