@@ -219,6 +219,12 @@ def test_a_wavefront_that_is_neither_allowed_nor_not_is_refused(monkeypatch):
         CoreRun(cuda.CudaBackend(EmulatedDevice()), LSTM, (2,) * 5).forward()
 
 
+@pytest.mark.parametrize("said, allowed", [("", True), ("0", False), ("1", True)])
+def test_an_empty_setting_counts_as_unset(monkeypatch, said, allowed):
+    monkeypatch.setenv(wavefront.VARIABLE, said)
+    assert wavefront.stack_of(HOPPER, LSTM, (1,), backward=False).allowed == allowed
+
+
 @pytest.mark.parametrize("dtype", ["float16", "float32"])
 @pytest.mark.parametrize("backward", [False, True])
 @pytest.mark.parametrize("cell", ["tanh", "gru", "lstm"])

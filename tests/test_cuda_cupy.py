@@ -13,8 +13,9 @@ import gpu_places
 import numpy as np
 import pytest
 
+from miopy import backends
 from miopy.backends import cuda_cupy, cuda_source
-from miopy.errors import DeviceError, OutOfMemory
+from miopy.errors import BadParam, DeviceError, OutOfMemory
 
 
 class Stream:
@@ -143,6 +144,46 @@ def test_arrays_of_cupy_tell_their_address_and_who_writes_them(device: Any) -> N
 def test_an_array_is_written_by_the_stream_that_is_current_on_its_device(device: Any) -> None:
     device.number = 1
     assert device.own_array(array((2, 3), on=1), 12, "float16") == (4096, 4)
+
+
+class Library:
+    """Has every function, at address 0."""
+
+    def __getattr__(self, name: str) -> None:
+        return None
+
+
+@pytest.fixture
+def found(cupy: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """CuPy, a driver, a device and BLAS are there."""
+    runtime = {"getDeviceCount": 1, "runtimeGetVersion": 12000}
+    for name, value in runtime.items():
+        setattr(cupy.cuda.runtime, name, lambda value=value: value)
+    cupy.cuda.runtime.is_hip = False
+    monkeypatch.setattr(cuda_cupy.importlib.util, "find_spec", lambda name: name)
+    monkeypatch.setattr(cuda_cupy.ctypes, "CDLL", lambda name: Library())
+    monkeypatch.delenv("MIOPY_BACKEND", raising=False)
+    cuda_cupy._libraries.cache_clear()
+    yield
+    cuda_cupy._libraries.cache_clear()
+
+
+@pytest.mark.parametrize("said", ["", "0", "1"])
+def test_a_gpu_is_taken_where_there_is_one(found: None, monkeypatch: Any, said: str) -> None:
+    monkeypatch.setenv("MIOPY_ALLOW_TF32", said)
+    assert backends.chosen() == "cuda"
+    assert cuda_cupy._libraries()[1].allows_tf32 == (said == "1")
+
+
+@pytest.mark.parametrize("said", ["true", "2", " 1"])
+def test_a_setting_that_is_wrong_moves_nothing_to_the_host(
+    found: None, monkeypatch: Any, said: str
+) -> None:
+    monkeypatch.setenv("MIOPY_ALLOW_TF32", said)
+    for name in (None, "auto", "cuda"):
+        with pytest.raises(BadParam) as caught:
+            backends.chosen(name)
+        assert str(caught.value) == f"`MIOPY_ALLOW_TF32` must be 0 or 1, got {said!r}"
 
 
 SOURCE = cuda_source.Source("test", "", ("k",))

@@ -30,6 +30,7 @@ MAY_IMPORT = {
         "core.forks",
         "core.grid",
         "core.memory",
+        "core.settings",
         "core.wavefront",
         "backends.arrays",
         "backends.moving",
@@ -59,7 +60,7 @@ MAY_USE = {
 COMMANDS_MAY_USE = {"numpy", "rich"}
 # A module of the core imports only modules before it.
 CORE_ORDER = (
-    *("_reader", "forks", "cells", "space", "strided", "sequence", "dlpack", "memory"),
+    *("_reader", "forks", "settings", "cells", "space", "strided", "sequence", "dlpack", "memory"),
     *("overlap", "config"),
     *("layout", "codes", "blocks", "grid", "cluster", "algorithm", "wavefront"),
     *("backend", "placement", "plan", "forward"),

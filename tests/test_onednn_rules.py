@@ -252,4 +252,10 @@ def test_quantization_of_numbers_that_are_not_8_bit(which):
 
 def test_a_bad_setting_is_named(monkeypatch):
     monkeypatch.setenv("MIOPY_ONEDNN_EXACT", "yes")
-    assert "MIOPY_ONEDNN_EXACT" in refused(AUGRU, INFERENCE, INVALID)
+    said = refused(AUGRU, INFERENCE, INVALID)
+    assert said.endswith("`MIOPY_ONEDNN_EXACT` must be 0 or 1, got 'yes'")
+
+
+def test_an_empty_setting_counts_as_unset(monkeypatch):
+    monkeypatch.setenv("MIOPY_ONEDNN_EXACT", "")
+    without_reference(AUGRU).descriptor(INFERENCE)

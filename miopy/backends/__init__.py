@@ -12,7 +12,8 @@ NAMES = ("host", "cuda")
 
 
 def why_missing(name: str) -> str | None:
-    """None if the backend can be used here, else the reason."""
+    """None if the backend can be used here, else the reason. Raises BadParam for a setting that
+    breaks a rule."""
     if name not in NAMES:
         known = ", ".join(("auto", *NAMES))
         return f"there is no backend of that name; known are {known}"

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ctypes
-import os
 from typing import Any
 
-from ..errors import BadParam, DeviceError
+from ..core.settings import read_flag
+from ..errors import DeviceError
 
 WORKSPACE_NBYTES = 32 << 20  # what cuBLAS wants from Hopper on
 NO_REDUCED_PRECISION_SUMS = 16  # CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION
@@ -14,10 +14,7 @@ NO_REDUCED_PRECISION_SUMS = 16  # CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTI
 
 def allows_tf32() -> bool:
     """MIOPY_ALLOW_TF32: whether float32 products may round their factors to 11 bits."""
-    asked = os.environ.get("MIOPY_ALLOW_TF32", "0")
-    if asked not in ("0", "1"):
-        raise BadParam("MIOPY_ALLOW_TF32", "must be 0 or 1", asked)
-    return asked == "1"
+    return read_flag("MIOPY_ALLOW_TF32")
 
 
 class Blas:

@@ -18,7 +18,7 @@ from typing import Any
 from ..core.algorithm import DeviceProperties
 from ..core.dlpack import LEGACY_DEFAULT_STREAM
 from ..core.memory import NATIVE
-from ..errors import DeviceError
+from ..errors import BadParam, DeviceError
 from .cuda_blas import WORKSPACE_NBYTES, Blas
 from .cuda_clusters import MOST_DYNAMIC_SHARED, active_clusters, cluster_blocks, largest_cluster
 from .cuda_device import Calls
@@ -36,7 +36,8 @@ MATRIX_INSTRUCTION = {"float16": 75, "bfloat16": 80, "float32": 80}
 
 
 def why_missing() -> str | None:
-    """None if a GPU can be used here, else the reason."""
+    """None if a GPU can be used here, else the reason. Raises BadParam for a setting that
+    breaks a rule."""
     if importlib.util.find_spec("cupy") is None:
         return NO_CUPY
     if not os.path.exists("/dev/kfd") and not _loads("libcuda.so.1"):
@@ -47,6 +48,8 @@ def why_missing() -> str | None:
         if cupy.cuda.runtime.getDeviceCount() == 0:
             return "the driver sees no device"
         _libraries()
+    except BadParam:  # whoever has a GPU and mistypes a setting does not want the host
+        raise
     except Exception as error:  # whatever CuPy, the driver or the loader has to say
         return f"{type(error).__name__}: {error}"
     return None

@@ -11,15 +11,15 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import os
 from functools import lru_cache
 from typing import NamedTuple
 
-from ..errors import BadParam, NotSupported
+from ..errors import NotSupported
 from . import algorithm
 from .algorithm import Choice, DeviceProperties
 from .config import RNNConfig
 from .grid import INGESTED_PER_CYCLE
+from .settings import read_flag
 
 MOST_LAYERS = 4  # MOST_RUNS of kernels/step.h
 LAUNCH_CYCLES = 4000
@@ -47,11 +47,9 @@ def stack_of(
 ) -> Stack:
     """What runs so many sequences in each step, with what the environment asks for. Raises BadParam
     for what it may not."""
-    allowed = os.environ.get(VARIABLE) or "1"
-    if allowed not in ("0", "1"):
-        raise BadParam(VARIABLE, "must be 0 or 1", allowed)
+    allowed = read_flag(VARIABLE, default=True)
     shape = len(batch_sizes), max(batch_sizes, default=0)
-    return Stack(device, config, *shape, backward, algorithm.asked(), allowed == "1")
+    return Stack(device, config, *shape, backward, algorithm.asked(), allowed)
 
 
 @lru_cache(maxsize=1024)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from typing import Any
 
 from ...core.config import CONCAT, LEFT_TO_RIGHT, RIGHT_TO_LEFT, SUM, RNNConfig
-from ...errors import BadParam, NotSupported, OutOfMemory
+from ...core.settings import read_flag
+from ...errors import NotSupported, OutOfMemory
 from .attributes import Attributes, copy_of
 from .engine import Engine
 from .memory_descriptors import MOST_NBYTES, MemoryDescriptor
@@ -156,10 +156,7 @@ def _cell(descriptor: RnnDescriptor) -> tuple[str, float | None]:
 
 def is_exactly_onednn() -> bool:
     """MIOPY_ONEDNN_EXACT: whether gradients of AUGRU are those that oneDNN's libraries give."""
-    asked = os.environ.get("MIOPY_ONEDNN_EXACT", "0")
-    if asked not in ("0", "1"):
-        raise BadParam("MIOPY_ONEDNN_EXACT", "must be 0 or 1", asked)
-    return asked == "1"
+    return read_flag("MIOPY_ONEDNN_EXACT")
 
 
 def _arguments(
