@@ -4,15 +4,17 @@ argument, with the status of a bad one."""
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
 
-from miopy import cudnn, miopen, mpsgraph, onednn
+from miopy import cudnn, miopen, mpsgraph, onednn, tensorflow_cudnn
 from miopy.errors import BadParam, MiopyError
 
 NO_NUMBERS = ("1.5", b"1", np.str_("2"), 1j, np.complex64(1), 10**400, None, [1.0])
+NO_FLAGS = (np.array([1, 2]), np.array([1]), "True", 2, -1, 1.0, None)
 NO_ENUMERATORS = ([], {}, "1", 1.0, np.array([1, 2]), None)
 
 
@@ -21,6 +23,22 @@ def refused(argument: str, status: Any, function: Callable[..., Any], *arguments
         function(*arguments)
     assert isinstance(caught.value, BadParam)
     assert (caught.value.argument, caught.value.status) == (argument, status)
+
+
+def set_dropout(**changes: Any) -> Any:
+    """A dropout descriptor of MIOpen, set with some arguments changed."""
+    handle, descriptor = miopen.miopenCreate(), miopen.miopenCreateDropoutDescriptor()
+    states = np.zeros(miopen.miopenDropoutGetStatesSize(handle), np.uint8)
+    given = {"dropout": 0.5, "states": states, "stateSizeInBytes": states.nbytes, "seed": 1}
+    given |= {"use_mask": False, "state_evo": False, "rng_mode": 0} | changes
+    before = miopen.miopenGetDropoutDescriptor(descriptor, handle)
+    try:
+        miopen.miopenSetDropoutDescriptor(descriptor, handle, **given)
+    except MiopyError:
+        assert miopen.miopenGetDropoutDescriptor(descriptor, handle) == before
+        assert not states.any()
+        raise
+    return miopen.miopenGetDropoutDescriptor(descriptor, handle)
 
 
 def layer() -> Any:
@@ -46,11 +64,11 @@ def test_no_numbers(value):
     refused("alpha", invalid, vanilla, onednn.dnnl_forward_training, value)
     attr = onednn.dnnl_primitive_attr_create()
     refused("scale", invalid, onednn.dnnl_primitive_attr_set_rnn_data_qparams, attr, value, 0.0)
-    handle, dropout = miopen.miopenCreate(), miopen.miopenCreateDropoutDescriptor()
-    states, rng = np.zeros(miopen.miopenDropoutGetStatesSize(handle), np.uint8), 0
-    rest = (states, states.nbytes, 0, False, False, rng)
-    set_dropout, bad = miopen.miopenSetDropoutDescriptor, miopen.miopenStatusBadParm
-    refused("dropout", bad, set_dropout, dropout, handle, value, *rest)
+    refused("dropout", miopen.miopenStatusBadParm, lambda: set_dropout(dropout=value))
+    params_size = tensorflow_cudnn.CudnnRNNParamsSize
+    sizes = {"num_layers": 1, "num_units": 2, "input_size": 2, "T": "float", "S": "int32"}
+    invalid = tensorflow_cudnn.Code.INVALID_ARGUMENT
+    refused("dropout", invalid, lambda: params_size(**sizes, dropout=value))
 
 
 @pytest.mark.parametrize("value", [1e300, -1e39])
@@ -64,6 +82,40 @@ def test_numbers_are_those_of_a_float():
         assert found == np.float32(value)
 
 
+@pytest.mark.parametrize("huge", [Fraction(10**400), Fraction(-(10**400))], ids=["+", "-"])
+def test_a_number_that_no_float_has(huge):
+    handle, descriptor = miopen.miopenCreate(), miopen.miopenCreateTensorDescriptor()
+    miopen.miopenSetTensorDescriptor(descriptor, miopen.miopenFloat, 1, [2], [1])
+    y = np.zeros(2, np.float32)
+    set_tensor, bad = miopen.miopenSetTensor, miopen.miopenStatusBadParm
+    refused("alpha", bad, set_tensor, handle, descriptor, y, huge)
+
+
+@pytest.mark.parametrize("value", NO_FLAGS, ids=repr)
+def test_no_flags(value):
+    handle, bad = miopen.miopenCreate(), miopen.miopenStatusBadParm
+    refused("enable", bad, miopen.miopenEnableProfiling, handle, value)
+    refused("use_mask", bad, lambda: set_dropout(use_mask=value))
+    refused("state_evo", bad, lambda: set_dropout(state_evo=value))
+
+
+@pytest.mark.parametrize("value", [True, np.True_, 1, np.uint8(1)], ids=repr)
+def test_flags_are_those_of_numpy_and_of_c_too(value):
+    assert set_dropout(use_mask=value, state_evo=value)[3:5] == (True, True)
+
+
+@pytest.mark.parametrize("version", ["", "V2", "V3"])
+def test_no_flag_of_a_pass(version):
+    arrays = {"input": np.zeros((2, 1, 3), "f"), "input_c": np.zeros((1, 1, 3), "f")}
+    arrays |= {"input_h": arrays["input_c"], "params": np.zeros(96, "f")}
+    if version == "V3":
+        arrays["sequence_lengths"] = np.array([2], np.int32)
+    run = getattr(tensorflow_cudnn, f"CudnnRNN{version}")
+    for value in (np.array([1, 2]), np.True_, 1, None):
+        with pytest.raises(TypeError, match="Expected bool for argument 'is_training' not "):
+            run(**arrays, is_training=value)
+
+
 @pytest.mark.parametrize("value", NO_ENUMERATORS, ids=repr)
 def test_no_enumerators(value):
     invalid, v2 = onednn.dnnl_invalid_arguments, onednn.v2
@@ -73,6 +125,7 @@ def test_no_enumerators(value):
     refused("what", invalid, v2.dnnl_primitive_desc_query, vanilla(), value)
     refused("kind", invalid, onednn.dnnl_engine_get_count, value)
     refused("prop_kind", invalid, vanilla, value)
+    refused("rng_mode", miopen.miopenStatusBadParm, lambda: set_dropout(rng_mode=value))
     rnn, bad = cudnn.cudnnCreateRNNDescriptor(), cudnn.CUDNN_STATUS_BAD_PARAM
     refused("algo", bad, cudnn.cudnnSetRNNDescriptor_v8, rnn, value, *[0] * 7, *[1] * 4, None, 0)
     descriptor = mpsgraph.MPSGraphSingleGateRNNDescriptor(activation=value)

@@ -165,3 +165,22 @@ def test_other_types_are_refused(tmp_path):
     path.write_bytes(len(header).to_bytes(8, "little") + header + bytes(8))
     with pytest.raises(BadParam, match="`a` must be of type F64, F32, F16, BF16, got 'I64'"):
         read(path)
+
+
+@pytest.mark.parametrize(
+    ("suffix", "name"), [(suffix, name) for suffix in SUFFIXES for name in files.RESERVED[suffix]]
+)
+def test_a_name_that_a_kind_of_file_keeps_for_itself_is_refused(tmp_path, suffix, name):
+    with pytest.raises(BadParam) as caught:
+        write(tmp_path / f"a{suffix}", "miopen", GRU, {name: np.zeros(3, np.float32)})
+    rule = f"must not have this name in a {suffix} file"
+    assert str(caught.value) == f"`arrays` {rule}, got {name!r}"
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize("config", [None, {"cell": "gru"}])
+def test_a_file_needs_an_rnn(tmp_path, suffix, config):
+    with pytest.raises(BadParam, match=r"`config` must be a miopy\.weights\.RNNConfig"):
+        write(tmp_path / f"a{suffix}", "miopen", config, {"weights": np.zeros(3, np.float32)})
+    assert not list(tmp_path.iterdir())

@@ -179,6 +179,7 @@ def test_a_bias_is_not_dropped_for_none_even_if_it_may_be_added():
 def test_an_unknown_bias_is_refused():
     words = "`bias` must be one of none, input, recurrent, both, merged, got 'two'"
     assert refusal(BadParam, with_bias, random_parameters(LSTM), "two") == words
+    assert refusal(BadParam, with_bias, random_parameters(LSTM), ["two"]).endswith("['two']")
     words = "`bias` must be one of recurrent, none for Keras, got 'both'"
     assert refusal(NotSupported, fit, "keras", random_parameters(LSTM), bias="both") == words
 
@@ -238,6 +239,20 @@ def test_an_attribute_of_another_function_is_refused(format, config, attributes,
     arrays = random_arrays(format, config)
     said = refusal(NotSupported, unpack, format, arrays, config, attributes=attributes)
     assert words in said
+
+
+@pytest.mark.parametrize("attributes", [5, 0, [], "clip"])
+def test_attributes_without_names_are_refused(attributes):
+    said = refusal(BadParam, unpack, "onnx", packed("onnx", LSTM), LSTM, attributes=attributes)
+    assert said == f"`attributes` must map names to values, got {attributes!r}"
+
+
+def test_an_attribute_may_be_an_array():
+    attributes = {"activations": np.array(["Sigmoid", "Tanh", "Tanh"])}
+    unpack("onnx", packed("onnx", LSTM), LSTM, attributes=attributes)
+    attributes["activations"][0] = "Relu"
+    said = refusal(NotSupported, unpack, "onnx", packed("onnx", LSTM), LSTM, attributes=attributes)
+    assert said.endswith("got ['Relu', 'Tanh', 'Tanh']")
 
 
 @pytest.mark.parametrize("direction", ["left_to_right", "concat"])
@@ -329,8 +344,10 @@ ZEROS = np.zeros(12, np.float32)
         ("torch", {"a": [[1.0], [2.0, 3.0]]}, "`a` must be an array in host memory: "),
         ("torch", {}, "`arrays` must map names to arrays, got {}"),
         ("torch", [ZEROS], "`arrays` must map names to arrays, got [array("),
+        ("torch", {1: ZEROS}, "`arrays` must have names that are strings, got 1"),
         ("cudnn", {"weights": ZEROS}, "`weights` must have shape (144,), got (12,)"),
         ("none", {}, "`format` must be one of canonical, miopen, cudnn, tensorflow"),
+        (["torch"], {}, "`format` must be one of canonical, miopen, cudnn, tensorflow"),
     ],
 )
 def test_arrays_that_do_not_fit_are_refused(format, arrays, words):

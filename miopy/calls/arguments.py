@@ -1,4 +1,4 @@
-"""Checks of arguments that every dialect makes: live objects, integers, enumerators."""
+"""Checks of arguments that every dialect makes: live objects, numbers, flags, enumerators."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ import typing
 from collections.abc import Sequence
 from enum import IntEnum
 from typing import Any, ClassVar, Protocol, TypeVar
+
+import numpy as np
 
 from ..errors import BadParam
 
@@ -129,6 +131,13 @@ def check_float(argument: str, value: Any) -> float:
         return float(*struct.unpack("=f", struct.pack("=f", number)))
     except OverflowError:
         raise BadParam(argument, "must fit a float", number) from None
+
+
+def check_flag(argument: str, value: Any) -> bool:
+    """value as a bool; BadParam unless it is one, also NumPy's, or 0 or 1."""
+    if isinstance(value, numbers.Integral | np.bool_) and value in (0, 1):
+        return bool(value)
+    raise BadParam(argument, "must be True or False", value)
 
 
 def check_enum(argument: str, kind: type[Member], value: int) -> Member:

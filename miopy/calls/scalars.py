@@ -31,7 +31,7 @@ def scalar(argument: str, value: Any, data_type: DataType) -> bytes:
     """The one value that an argument gives, as it lies in memory; see above."""
     name, itemsize = data_type
     if isinstance(value, numbers.Real) and not isinstance(value, numbers.Integral):
-        return _encoded(argument, float(value), name)
+        return _encoded(argument, value, name)
     if isinstance(value, numbers.Integral):
         if value < _FIRST_ADDRESS:
             rule = f"must be a number with a point, memory or an address: write {int(value)}.0"
@@ -42,8 +42,9 @@ def scalar(argument: str, value: Any, data_type: DataType) -> bytes:
     return ctypes.string_at(address, itemsize)
 
 
-def _encoded(argument: str, number: float, dtype: str) -> bytes:
+def _encoded(argument: str, value: numbers.Real, dtype: str) -> bytes:
     try:
+        number = float(value)
         if dtype == "bfloat16":
             return struct.pack("=H", _bfloat16(number))
         if "int" in dtype and number.is_integer():
@@ -51,7 +52,7 @@ def _encoded(argument: str, number: float, dtype: str) -> bytes:
         return struct.pack(_FORMATS[dtype], number)
     except (KeyError, OverflowError, struct.error):
         raise BadParam(
-            argument, f"must be a {dtype}, a number that fits or memory", number
+            argument, f"must be a {dtype}, a number that fits or memory", value
         ) from None
 
 

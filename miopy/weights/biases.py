@@ -29,7 +29,7 @@ def with_bias(parameters: Parameters, bias: str, *, sum_biases: bool = False) ->
     ever add the two, a lone vector may change its place, and `sum_biases` adds two into one.
     Raises BadParam for another name, NotSupported if numbers would be lost.
     """
-    if bias not in BIASES:
+    if not isinstance(bias, str) or bias not in BIASES:
         raise BadParam("bias", f"must be one of {', '.join(BIASES)}", bias)
     config, target = parameters.config, replace(parameters.config, bias=bias)
     new = [key for key in keys(target) if key.kind == BIAS]

@@ -11,7 +11,7 @@ from ..core.config import RNNConfig
 from ..errors import BadParam
 from .biases import with_bias
 from .formats import Format, format_named
-from .parameters import Arrays, Parameters, array_dtype, as_arrays
+from .parameters import Arrays, Parameters, array_dtype, as_arrays, check_config
 from .recognition import recognise
 
 
@@ -34,12 +34,12 @@ def unpack(
     found, dtype = as_arrays(arrays)
     if config is None:
         config = _recognised(format, found)
-    elif not isinstance(config, RNNConfig):
-        raise BadParam("config", "must be a miopy.weights.RNNConfig", config)
+    else:
+        check_config(config)
     if dtype != config.dtype:
         raise BadParam("arrays", f"must have elements of type {config.dtype}", dtype)
     kind.check(config)
-    kind.check_attributes(config, attributes or {})
+    kind.check_attributes(config, {} if attributes is None else attributes)
     shapes, places = kind.arrays.map(config)
     _check_shapes(kind, found, shapes)
     native = array_dtype(dtype)
@@ -72,7 +72,8 @@ def fit(
     kind, config = format_named(format), parameters.config
     kind.check_function(config)
     allowed = kind.biases_of(config.cell)
-    chosen = bias or (config.bias if config.bias in allowed else allowed[0])
+    own = config.bias if config.bias in allowed else allowed[0]
+    chosen = own if bias is None else bias
     fitting = with_bias(parameters, chosen, sum_biases=sum_biases)
     kind.check(fitting.config)
     return fitting

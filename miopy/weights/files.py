@@ -22,11 +22,13 @@ import numpy as np
 from ..core.config import Clip, RNNConfig
 from ..errors import BadParam, MiopyError
 from .formats import format_named
-from .parameters import Arrays, as_arrays
+from .parameters import Arrays, as_arrays, check_config
 
 METADATA = "miopy"
 FROM_TORCH = " (from torch by safetensors.torch.save_file(state_dict, path))"
 SUFFIXES = (".npz", ".safetensors")
+# Names that no array has: those of the description, and of the parameters of NumPy's function.
+RESERVED = {".npz": (METADATA, "file", "allow_pickle"), ".safetensors": ("__metadata__",)}
 TYPES: dict[str, np.dtype[Any]] = {
     "F64": np.dtype("<f8"),
     "F32": np.dtype("<f4"),
@@ -58,13 +60,18 @@ class Stored:
 
 def write(path: str | Path, format: str, config: RNNConfig, arrays: Arrays) -> None:
     """Write arrays such as `pack` gives. Raises BadParam for other suffixes, no folder, other
-    types; OSError.
+    types, names of RESERVED; OSError.
 
     A file that is there already is replaced when all has been written, not before.
     """
-    save = _write_npz if _suffix(path) == ".npz" else _write_safetensors
+    suffix = _suffix(path)
+    save = _write_npz if suffix == ".npz" else _write_safetensors
     check_folder(path)
+    check_config(config)
     found, _ = as_arrays(arrays)
+    for name in RESERVED[suffix]:
+        if name in found:
+            raise BadParam("arrays", f"must not have this name in a {suffix} file", name)
     everything = asdict(config)
     description = {
         "format": format,

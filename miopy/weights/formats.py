@@ -10,6 +10,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from ..core.config import (
     CONCAT,
     DTYPES,
@@ -136,6 +138,8 @@ class Format:
 
     def check_attributes(self, config: RNNConfig, given: Mapping[str, Any]) -> None:
         """Raise NotSupported if attributes, or their defaults, ask for another function."""
+        if not isinstance(given, Mapping):
+            raise BadParam("attributes", "must map names to values", given)
         known = self.attributes.get(config.cell, {})
         for name in given:
             if name not in known:
@@ -143,6 +147,7 @@ class Format:
                 raise NotSupported("attributes", rule + (", ".join(known) or "none does"), name)
         for name, attribute in known.items():
             value = given.get(name, attribute.default)
+            value = value.tolist() if isinstance(value, np.ndarray) else value
             if value not in (attribute.required, _per_direction(attribute.required, config)):
                 silent = "" if name in given else ", which is meant where nothing is said"
                 rule = f"must be {attribute.required!r}{silent}: {attribute.because}"
@@ -386,6 +391,6 @@ FORMATS = {
 
 def format_named(name: str, argument: str = "format") -> Format:
     """The record of a format. Raises BadParam, which names the argument."""
-    if name not in FORMATS:
+    if not isinstance(name, str) or name not in FORMATS:
         raise BadParam(argument, f"must be one of {', '.join(FORMATS)}", name)
     return FORMATS[name]

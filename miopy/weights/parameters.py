@@ -97,11 +97,20 @@ def as_arrays(arrays: Mapping[str, Any]) -> tuple[Arrays, str]:
     if not isinstance(arrays, Mapping) or not arrays:
         hint = ", as its state_dict() does" if hasattr(arrays, "state_dict") else ""
         raise BadParam("arrays", f"must map names to arrays{hint}", arrays)
+    for name in arrays:
+        if not isinstance(name, str):
+            raise BadParam("arrays", "must have names that are strings", name)
     found = {name: _as_array(name, value) for name, value in arrays.items()}
     dtypes = {_dtype_name(array) for array in found.values()}
     if len(dtypes) > 1:
         raise BadParam("arrays", "must all have elements of one type", ", ".join(sorted(dtypes)))
     return found, dtypes.pop()
+
+
+def check_config(config: Any) -> None:
+    """Raise BadParam for what describes no RNN."""
+    if not isinstance(config, RNNConfig):
+        raise BadParam("config", "must be a miopy.weights.RNNConfig", config)
 
 
 def _dtype_name(array: Array) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ...calls import dropout as masks
-from ...calls.arguments import check_real
+from ...calls.arguments import check_enum, check_flag, check_real
 from ...calls.operands import Operand, demand, operand, reshaped
 from ...calls.repeated import Versioned
 from ...core.memory import HOST_LOCATION
@@ -43,7 +43,7 @@ class DropoutDescriptor(Versioned):
     seed: int = 0
     use_mask: bool = False
     state_evo: bool = False
-    rng_mode: int = miopenRNGType_t.MIOPEN_RNG_PSEUDO_XORWOW
+    rng_mode: miopenRNGType_t = miopenRNGType_t.MIOPEN_RNG_PSEUDO_XORWOW
     owner: Any = None
     alive: bool = True
 
@@ -77,7 +77,7 @@ def miopenDropoutGetStatesSize(handle: Handle) -> int:
 @entry
 def miopenGetDropoutDescriptor(
     dropoutDesc: DropoutDescriptor, handle: Handle | None
-) -> tuple[float, int | None, int, bool, bool, int]:
+) -> tuple[float, int | None, int, bool, bool, miopenRNGType_t]:
     """(dropout, states, seed, use_mask, state_evo, rng_mode). The handle is ignored.
 
     states   their address, None before they are set; MIOpen gives the address of a field that holds
@@ -112,7 +112,8 @@ def miopenSetDropoutDescriptor(
                        descriptor when given by address
     stateSizeInBytes   miopenDropoutGetStatesSize serves every tensor; less serves small ones
 
-    NULL states and a seed outside 64 bits are BadParam; MIOpen checks neither.
+    NULL states, a seed outside 64 bits and another rng_mode are BadParam; MIOpen checks none of
+    them.
     """
     described = _described(
         handle,
@@ -164,11 +165,11 @@ def _described(
 ) -> DropoutDescriptor:
     """A descriptor of these arguments, checked."""
     probability = check_real("dropout", dropout)
+    flags = check_flag("use_mask", use_mask), check_flag("state_evo", state_evo)
+    generator = check_enum("rng_mode", miopenRNGType_t, rng_mode)
     location = handle.backend if handle else HOST_LOCATION
     address, nbytes, seed = masks.random_states(location, states, size, seed, writable=writable)
-    return DropoutDescriptor(
-        probability, address, nbytes, seed, bool(use_mask), bool(state_evo), rng_mode, states
-    )
+    return DropoutDescriptor(probability, address, nbytes, seed, *flags, generator, states)
 
 
 def _assign(descriptor: DropoutDescriptor, source: DropoutDescriptor) -> None:

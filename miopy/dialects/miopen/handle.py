@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeVar
 
 from ... import backends
+from ...calls.arguments import check_flag
 from ...calls.repeated import Passes
 from ...errors import BadParam
 from .entry import entry
@@ -161,7 +162,7 @@ def miopenSetAllocator(
 @entry
 def miopenEnableProfiling(handle: Handle, enable: bool) -> None:
     """Time later calls, which then return only when they are done."""
-    handle.profiling = bool(enable)
+    handle.profiling = check_flag("enable", enable)
 
 
 @entry

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ...calls.arguments import check_real
 from ...core.config import CONCAT, DTYPES, LEFT_TO_RIGHT, RNNConfig, remembered_config
 from ...errors import BadParam, brief
 from .entry import InvalidArgumentError, InvalidTypeError
@@ -109,10 +110,10 @@ def _one_of(argument: str, value: Any, allowed: Iterable[str]) -> str:
 
 def _real(argument: str, value: Any) -> float:
     try:
-        number = float(value)
-    except (TypeError, ValueError):
+        number = check_real(argument, value)
+    except BadParam:
         raise _expected("float", argument, value) from None
-    if isinstance(value, str) or math.isnan(number):
+    if math.isnan(number):
         raise _expected("float", argument, value)
     return number
 

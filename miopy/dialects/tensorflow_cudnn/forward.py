@@ -90,9 +90,9 @@ def CudnnRNNV2(
 ) -> Function[ForwardReserved]:
     """As CudnnRNN. host_reserved is, in training, two zeros: the algorithm, of which there is one,
     and whether it uses tensor cores."""
-    shape = (2,) if is_training else ()
 
     def give(**given: Any) -> ForwardReserved:
+        shape = (2,) if is_training else ()
         return ForwardReserved(**given, host_reserved=np.zeros(shape, np.int8))
 
     return _forward(locals(), give)
