@@ -7,6 +7,7 @@ import gc
 import itertools
 import threading
 import weakref
+from types import SimpleNamespace
 
 import hostcuda
 import numpy as np
@@ -17,8 +18,9 @@ from harness import Run, assert_results, expected
 from hostcuda.build import sampled
 from watched_device import Allocator, Watched
 
-from miopy import miopen
+from miopy import cudnn, miopen
 from miopy.backends import cuda, host
+from miopy.backends.cuda_operations import check_layer
 from miopy.core.backend import ForwardRun, Matrix
 from miopy.core.cells import CELLS
 from miopy.core.config import DTYPES, RNNConfig
@@ -209,6 +211,20 @@ def test_a_handle_goes_to_its_stream_and_gives_it_back_as_it_was(monkeypatch):
     assert miopen.miopenGetStream(handle) == 256
 
 
+def test_what_is_no_stream_is_called_as_the_function_calls_it(monkeypatch):
+    monkeypatch.setattr(cuda, "create", hostcuda.create)
+    monkeypatch.setattr(cuda, "why_missing", lambda: None)
+    monkeypatch.setenv("MIOPY_BACKEND", "cuda")
+    own, other = miopen.miopenCreate(), cudnn.cudnnCreate()
+    for function, arguments, name in (
+        (miopen.miopenCreateWithStream, (), "stream"),
+        (miopen.miopenSetStream, (own,), "streamID"),
+        (cudnn.cudnnSetStream, (other,), "streamId"),
+    ):
+        with pytest.raises(BadParam, match=f"{function.__name__}: `{name}` must be the address"):
+            function(*arguments, "fast")
+
+
 def test_other_streams_are_waited_for(device, emulated):
     emulated.wait_for(512)
     emulated.wait_for(1)  # how the array interface calls the default stream
@@ -249,6 +265,13 @@ def test_a_device_that_cannot_be_made_current_keeps_no_other_thread_out(device, 
     thread.start()
     thread.join(10)
     assert not thread.is_alive()
+
+
+def test_what_blas_cannot_count_of_a_layer_is_in_no_vendors_words():
+    sequence = SimpleNamespace(batch=1, rows=1)
+    layer = SimpleNamespace(config=RNNConfig("lstm", 1, 2**30), sequence=sequence)
+    with pytest.raises(NotSupported, match=r"`hidden size` must be below 2\*\*31"):
+        check_layer(layer)
 
 
 def test_extents_that_blas_cannot_count_are_refused(emulated):

@@ -71,7 +71,7 @@ def test_no_numbers(value):
     refused("dropout", invalid, lambda: params_size(**sizes, dropout=value))
 
 
-@pytest.mark.parametrize("value", [1e300, -1e39])
+@pytest.mark.parametrize("value", [1e300, -1e39, np.inf, np.nan])
 def test_numbers_beyond_a_float(value):
     refused("alpha", onednn.dnnl_invalid_arguments, vanilla, onednn.dnnl_forward_training, value)
 

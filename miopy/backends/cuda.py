@@ -39,14 +39,14 @@ def create() -> CudaBackend:
     return CudaBackend(cuda_cupy.CupyDevice())
 
 
-def stream_address(stream: Any) -> int:
+def stream_address(argument: str, stream: Any) -> int:
     """The address behind a stream: an integer, CuPy's object, PyTorch's, or None."""
     for value in (stream, getattr(stream, "ptr", None), getattr(stream, "cuda_stream", None)):
         if isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value >= 0:
             return int(value)
     if stream is None:
         return 0
-    raise BadParam("stream", "must be the address of a stream or an object that has one", stream)
+    raise BadParam(argument, "must be the address of a stream or an object that has one", stream)
 
 
 class CudaBackend(Operations):
@@ -65,8 +65,8 @@ class CudaBackend(Operations):
     def stream(self) -> int:
         return self._stream.address
 
-    def set_stream(self, stream: Any) -> None:
-        self._stream.change(stream_address(stream))
+    def set_stream(self, stream: Any, argument: str = "stream") -> None:
+        self._stream.change(stream_address(argument, stream))
 
     @property
     def awaiting(self) -> int:

@@ -152,7 +152,7 @@ def check_layer(layer: Layer, *rows: Matrix | None) -> None:
     """Whether BLAS can count what steps multiply: the layer's matrices, and the run's."""
     config, sequence = layer.config, layer.sequence
     dgates = config.num_directions * config.record.num_planes * config.hidden_size
-    check_extents("hidden size of rnnDesc", dgates)
+    check_extents("hidden size", dgates)
     check_extents("input size", layer.input_size)
     check_extents("batch", sequence.batch, sequence.rows)
     for matrix in (layer.input, layer.recurrent, layer.projection, *rows):

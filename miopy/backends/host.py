@@ -122,7 +122,7 @@ class HostBackend(Operations):
             self._scratch.close()
             self._allocator.change(allocator, deallocator, context)
 
-    def set_stream(self, stream: Any) -> None:
+    def set_stream(self, stream: Any, argument: str = "stream") -> None:
         """There are no streams: a call returns when its work is done."""
 
     def wait_for(self, stream: int) -> None:

@@ -212,10 +212,11 @@ class Backend(Protocol):
     awaiting: int | None
     quantized: QuantizedKernels
 
-    def set_stream(self, stream: Any) -> None:
+    def set_stream(self, stream: Any, argument: str = "stream") -> None:
         """Put later work on a stream: an address, an object that stands for one, or None.
 
-        Raises BadParam for anything else; the host has no streams and takes all.
+        Raises BadParam, which names the argument, for anything else; the host has no streams and
+        takes all.
         """
 
     def wait_for(self, stream: int) -> None:

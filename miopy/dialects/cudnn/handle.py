@@ -66,7 +66,7 @@ def cudnnSetStream(handle: Handle, streamId: Any) -> None:
 
     Without a GPU it is stored as it is.
     """
-    handle.backend.set_stream(streamId)
+    handle.backend.set_stream(streamId, "streamId")
     handle.stream = streamId
 
 

@@ -125,7 +125,7 @@ def miopenSetStream(handle: Handle, streamID: Any) -> None:
 
     Without a GPU it is stored as it is.
     """
-    handle.backend.set_stream(streamID)
+    handle.backend.set_stream(streamID, "streamID")
     handle.stream = streamID
 
 

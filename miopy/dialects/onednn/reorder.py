@@ -24,7 +24,7 @@ from .engine import Engine
 from .entry import entry
 from .memory_descriptors import BLOCKED, OPAQUE, MemoryDescriptor
 from .primitive_descriptors import Argument, Execution, PrimitiveDescriptor
-from .rnn_quantized import pack_weights
+from .rnn_quantized import of_attr, pack_weights
 from .types import (
     DNNL_ARG_FROM,
     DNNL_ARG_TO,
@@ -93,7 +93,7 @@ class PackExecution:
         if source.data_type == F32:
             given = attributes.weights if len(source.dims) == 5 else attributes.projection
             scales = (given or WeightScales()).checked("attr", source.dims)
-            self._scales = WeightScale(scales)
+            self._scales = of_attr(WeightScale, scales)
 
     def execute(self, backend: Any, addresses: Mapping[str, int], scratchpad: int) -> None:
         source = Tensor(self._source, addresses["from"])

@@ -6,6 +6,7 @@ depends on attributes and on layouts comes later, in `rnn_primitive_descriptors`
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NoReturn
@@ -130,13 +131,18 @@ def _checked(settings: Settings, backward: bool) -> Settings:
     if settings.cell_kind == dnnl_alg_kind_t.dnnl_vanilla_rnn and activation not in ACTIVATIONS:
         names = ", ".join(each.name for each in ACTIVATIONS)
         raise BadParam("activation", f"must be one of {names}", activation.name)
+    alpha = check_float("alpha", settings.alpha)
+    is_relu = activation == dnnl_alg_kind_t.dnnl_eltwise_relu
+    if settings.cell_kind == dnnl_alg_kind_t.dnnl_vanilla_rnn and is_relu:
+        if not math.isfinite(alpha):
+            raise BadParam("alpha", f"must be finite for {activation.name}", alpha)
     return Settings(
         settings.cell_kind,
         prop_kind,
         direction,
         activation,
         check_integer("flags", settings.flags, 0),
-        check_float("alpha", settings.alpha),
+        alpha,
         check_float("beta", settings.beta),
     )
 

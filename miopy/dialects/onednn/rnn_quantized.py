@@ -7,25 +7,27 @@ gaps. The number behind a code of a bidirectional sum is (code - 2 shift) / scal
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
 from ...core.backend import Strided
 from ...core.codes import CodeScale, Steps, Values, WeightScale
 from ...core.config import INPUT, PROJECTION, RECURRENT
-from ...core.quantized import PackedWeights, Quantization, QuantizedRNN, pack, plan
+from ...core.quantized import MOST_INPUTS, PackedWeights, Quantization, QuantizedRNN, pack, plan
 from ...core.quantized_forward import Weights, forward
 from ...core.space import Space
-from ...errors import NotSupported
+from ...errors import MiopyError, NotSupported
 from .attributes import Attributes, WeightScales
 from .conversion import Tensor, convert
 from .memory_descriptors import ANY, OPAQUE, MemoryDescriptor, dense
 from .rnn_descriptors import RnnDescriptor
 from .rnn_execution import book
 from .rnn_layouts import LAYER_DATA, MATRICES, VECTORS, resolved
-from .rnn_tensors import LSTM
+from .rnn_tensors import LSTM, Sizes
 from .rnn_types import S8
 from .types import dnnl_data_type_t
+
+S = TypeVar("S", CodeScale, WeightScale)
 
 F32 = dnnl_data_type_t.dnnl_f32
 ROLES = {INPUT: "weights_layer", RECURRENT: "weights_iter", PROJECTION: "weights_projection"}
@@ -75,6 +77,7 @@ class QuantizedExecution:
         sizes = descriptor.sizes
         if sizes.sic != sizes.dic:
             raise NotSupported("weights_iter_desc", "must have SIC = DIC of 8-bit data", sizes.sic)
+        _check_channels(sizes)
         has_projection = "weights_projection" in tensors
         rnn = QuantizedRNN(
             "lstm" if descriptor.cell_kind == LSTM else "reset_before_gru",
@@ -174,6 +177,25 @@ class QuantizedExecution:
         return Weights(input, recurrent, bias, addresses[PROJECTION])
 
 
+def _check_channels(sizes: Sizes) -> None:
+    """Raise NotSupported for more than the core can add up."""
+    most = f"of at most {MOST_INPUTS} of 8-bit data"
+    if sizes.slc + sizes.dic > MOST_INPUTS:
+        raise NotSupported("src_layer_desc", f"must have SLC + DIC {most}", sizes.slc + sizes.dic)
+    if sizes.dhc > MOST_INPUTS:
+        raise NotSupported("weights_layer_desc", f"must have DHC {most}", sizes.dhc)
+
+
+def of_attr(make: Callable[..., S], *given: Any) -> S:
+    """What the core makes of quantization parameters. Its errors name those as the setters do; the
+    argument that has them is attr."""
+    try:
+        return make(*given)
+    except MiopyError as error:
+        error.argument, error.rule = "attr", f"has `{error.argument}`, which {error.rule}"
+        raise
+
+
 def _quantization(tensors: Mapping[str, MemoryDescriptor], attributes: Attributes) -> Quantization:
     scale, shift = attributes.data or (1.0, 0.0)
     signed = tensors["src_layer"].data_type == S8
@@ -181,9 +203,10 @@ def _quantization(tensors: Mapping[str, MemoryDescriptor], attributes: Attribute
     weights = attributes.weights or default
     if "weights_projection" in tensors:
         dims = tensors["weights_projection"].dims
-        projection = WeightScale((attributes.projection or default).checked("attr", dims))
+        scales = (attributes.projection or default).checked("attr", dims)
+        projection = of_attr(WeightScale, scales)
     return Quantization(
-        CodeScale(scale, shift, signed),
-        WeightScale(weights.checked("attr", tensors["weights_layer"].dims)),
+        of_attr(CodeScale, scale, shift, signed),
+        of_attr(WeightScale, weights.checked("attr", tensors["weights_layer"].dims)),
         projection,
     )
