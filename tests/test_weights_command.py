@@ -258,6 +258,28 @@ def test_an_array_of_both_directions_and_roles_names_them(tmp_path):
         assert label in found
 
 
+@pytest.mark.parametrize("format", ["torch", "onednn"])
+def test_arrays_without_elements_are_not_drawn(tmp_path, format):
+    from miopy.weights.picture import draw
+
+    config = RNNConfig("lstm", 0, 4, bias=FORMATS[format].biases_of("lstm")[0])
+    draw(tmp_path / "map.svg", format, config)
+    titles = [label for label in labels(tmp_path / "map.svg") if " x " in label]
+    assert titles and not any(re.search(r"\b0\b", title) for title in titles)
+
+
+@pytest.mark.parametrize("format", ["miopen", "torch"])
+@pytest.mark.parametrize("option", ["--num-layers", "--hidden-size"])
+def test_an_empty_picture_is_not_drawn(tmp_path, capsys, format, option):
+    sizes = ("--cell", "lstm", "--input-size", 3, "--hidden-size", 4)
+    bias = FORMATS[format].biases_of("lstm")[0]
+    command = ("describe", "--from", format, *sizes, "--bias", bias, option, 0)
+    assert run(capsys, *command)[0] == 0
+    code, out, err = run(capsys, *command, "--picture", tmp_path / "map.png")
+    assert code == 1 and not out and not list(tmp_path.iterdir())
+    assert err.endswith(f"`{option}` must not be 0 for a picture, which would be empty, got 0\n")
+
+
 def test_too_many_arrays_are_not_drawn(tmp_path, capsys):
     picture = tmp_path / "map.png"
     sizes = ("--cell", "lstm", "--input-size", 3, "--hidden-size", 4, "--num-layers", 5)

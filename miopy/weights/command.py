@@ -140,11 +140,10 @@ def _describe(options: argparse.Namespace) -> None:
         return
     if importlib.util.find_spec("matplotlib") is None:
         raise BadParam("--picture", "needs matplotlib: pip install 'miopy[demo]'")
-    from .picture import check_path, draw
+    from .picture import draw
 
-    check_path(options.picture)
-    description.show(format, config)
     draw(options.picture, format, config)
+    description.show(format, config)
 
 
 def _load(options: argparse.Namespace) -> tuple[str, RNNConfig, Arrays, dict[str, Any]]:

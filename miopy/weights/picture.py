@@ -35,7 +35,7 @@ LETTER = 0.07  # inches that a letter takes
 MAX_ARRAYS = 64
 
 
-def check_path(path: str | Path) -> None:
+def _check_path(path: str | Path) -> None:
     """Raises BadParam for one that no picture can have."""
     if Path(path).suffix not in SUFFIXES:
         raise BadParam("path", f"must end in {' or '.join(SUFFIXES)}", str(path))
@@ -43,13 +43,16 @@ def check_path(path: str | Path) -> None:
 
 
 def draw(path: str | Path, format: str, config: RNNConfig) -> None:
-    """Write the picture. Needs matplotlib.
+    """Write the picture, of what has elements. Needs matplotlib.
 
-    Raises BadParam for another suffix or no folder, NotSupported if the format cannot hold such an
-    RNN or has more than MAX_ARRAYS arrays.
+    Raises BadParam for another suffix, no folder or nothing to draw, NotSupported if the format
+    cannot hold such an RNN or has more than MAX_ARRAYS arrays.
     """
-    check_path(path)
-    found = entries(format, config)
+    _check_path(path)
+    for name in ("num_layers", "hidden_size"):
+        if getattr(config, name) == 0:
+            raise BadParam(name, "must not be 0 for a picture, which would be empty", 0)
+    found = [each for each in entries(format, config) if each.place.parameter.num_elements]
     if isinstance(format_named(format).arrays, Flat):
         figure = _draw_flat(found, config)
     else:
@@ -127,7 +130,8 @@ def _gate_color(key: Key, config: RNNConfig) -> str:
 
 def _draw_arrays(found: list[Entry], format: str, config: RNNConfig) -> Any:
     """One panel per array, as a matrix of rows and columns."""
-    shapes = format_named(format).arrays.map(config).shapes
+    everything = format_named(format).arrays.map(config).shapes
+    shapes = {name: shape for name, shape in everything.items() if math.prod(shape)}
     if len(shapes) > MAX_ARRAYS:
         rule = f"must have at most {MAX_ARRAYS} arrays to be drawn"
         raise NotSupported("format", rule, f"{format} with {len(shapes)}")
