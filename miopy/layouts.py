@@ -1,10 +1,8 @@
-"""Where vendors keep an RNN's parameters, and the order of their gates: one line of notation each.
+"""Where vendors keep an RNN's parameters, and the order of their gates, in lines of notation.
 
-A `Layout` is of one buffer. oneDNN has a tensor for the matrices of each role, dense or with longer
-rows, with the gates in the order of the core's cells: its lines are for `tensor_strides`.
-
-Dialects run on these buffers, weights move between them. TensorFlow's `params` and JAX's weights
-are cuDNN's.
+A `Layout` is of one buffer, on which dialects run and between which weights move. TensorFlow's
+`params` and JAX's weights are cuDNN's. MPSGraph has an array for each role, so only the order of
+their gates is here; oneDNN has tensors, with gates in the order of the core's cells.
 """
 
 from __future__ import annotations
@@ -21,6 +19,6 @@ CUDNN = Layout(
     biases="layer direction role gate out",
     gates={"lstm": "i f g o", "gru": "r z n"},
 )
-# Of forward and of the gradients; and of backward.
-ONEDNN_IN_FIRST = "layer direction in gate out"
-ONEDNN_OUT_FIRST = "layer direction gate out in"
+# As descriptors are made; and with forgetGateLast, or resetGateFirst.
+MPSGRAPH_GATES = {"lstm": "i f g o", "gru": "z r n"}
+MPSGRAPH_OTHER_GATES = {"lstm": "i g f o", "gru": "r z n"}

@@ -8,7 +8,7 @@ import numpy as np
 import oracle
 from oracle_network import ATTENTIVE, Network, Parameters
 from storage import loaded, stored
-from tensors import Tensors
+from tensors import IN_FIRST, OUT_FIRST, Tensors
 
 from miopy.core import sequence as sequences
 from miopy.core.backend import Backend
@@ -17,7 +17,6 @@ from miopy.core.backward_weights import backward_weights
 from miopy.core.config import RNNConfig
 from miopy.core.forward import Rows, forward
 from miopy.core.plan import plan
-from miopy.layouts import ONEDNN_IN_FIRST, ONEDNN_OUT_FIRST
 
 MARK = 77.0  # what is in gradients before, and must stay in the gaps
 
@@ -47,7 +46,7 @@ class Topology:
     network: Network
     lengths: tuple[int, ...] = (4, 2, 4, 1)
     dtype: str = "float64"
-    notations: tuple[str, str, str] = (ONEDNN_IN_FIRST, ONEDNN_OUT_FIRST, ONEDNN_IN_FIRST)
+    notations: tuple[str, str, str] = (IN_FIRST, OUT_FIRST, IN_FIRST)
 
 
 @dataclass(frozen=True)

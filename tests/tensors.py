@@ -13,9 +13,11 @@ from storage import loaded, stored
 
 from miopy.core.backend import Strided
 from miopy.core.placement import InTensors
-from miopy.layouts import ONEDNN_IN_FIRST
 
 PAD = 3
+# Axes of matrices: of forward and of the gradients; and of backward.
+IN_FIRST = "in gate out"
+OUT_FIRST = "gate out in"
 # Gates in the order of the core's cells, where the reference has another vendor's.
 CORE_GATES = {"lstm": "ifgo", "gru": "zrn"}
 
@@ -48,7 +50,7 @@ class Tensors:
             if letters:
                 out, columns = network.weight_shape(Key(0, 0, name, letters[0]))
                 shape = len(letters) * out, columns
-                rows, columns = reversed(shape) if notation == ONEDNN_IN_FIRST else shape
+                rows, columns = reversed(shape) if notation == IN_FIRST else shape
                 matrices[role] = tensor(rows, columns + PAD)
         counts = [len(vectors_of(network, peepholes)) for peepholes in (False, True)]
         vectors = (tensor(count, network.hidden_size) for count in counts)
@@ -64,7 +66,7 @@ class Tensors:
         gates = CORE_GATES.get(self.network.mode, self.network.gates)
         gate = 0 if key.role == "projection" else gates.index(key.gate)
         of = self.matrices[ROLES.index(key.role)][where]
-        of = of.T if self.notation == ONEDNN_IN_FIRST else of
+        of = of.T if self.notation == IN_FIRST else of
         out, columns = self.network.weight_shape(key)
         return of[gate * out : (gate + 1) * out, :columns]
 
@@ -89,7 +91,7 @@ class Tensors:
         tensors = [None, None, None]
         for role, of in self.matrices.items():
             layer, direction, row, _ = (step // of.itemsize for step in of.strides)
-            inner = (1, row) if self.notation == ONEDNN_IN_FIRST else (row, 1)
+            inner = (1, row) if self.notation == IN_FIRST else (row, 1)
             tensors[role] = Strided(of.ctypes.data, (layer, direction, *inner))
         return InTensors(tuple(tensors), self.biases.ctypes.data, self.peepholes.ctypes.data)
 

@@ -7,17 +7,16 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from oracle_network import BIASES, EVERY_GATES, ROLES, Key, Network
-from tensor_run import MARK, TensorRun, Topology, config_of, draw, expected
+from oracle_network import BIASES, EVERY_GATES, Network
+from tensor_run import MARK, TensorRun, Topology, draw, expected
+from tensors import IN_FIRST, OUT_FIRST
 from tolerance import assert_close
 
 from miopy import backends
 from miopy.core.backend import Backend
-from miopy.core.config import INPUT, RECURRENT, RNNConfig
-from miopy.core.layout import tensor_strides
+from miopy.core.config import RNNConfig
 from miopy.core.sequence import from_lengths
 from miopy.errors import BadParam
-from miopy.layouts import ONEDNN_IN_FIRST, ONEDNN_OUT_FIRST
 
 DIRECTIONS = {
     "left_to_right": {},
@@ -25,7 +24,7 @@ DIRECTIONS = {
     "concat": {"num_directions": 2},
     "sum": {"num_directions": 2, "sums": True},
 }
-NOTATIONS = (ONEDNN_IN_FIRST, ONEDNN_OUT_FIRST)
+NOTATIONS = (IN_FIRST, OUT_FIRST)
 
 
 @pytest.fixture
@@ -171,27 +170,6 @@ def test_inference_is_training_without_a_reserve(direction, mode, device):
     run.forward(training=False)
     for name in names:
         assert np.array_equal(run.value(name), training[name]), name
-
-
-@pytest.mark.parametrize("notation", NOTATIONS)
-def test_strides_of_dense_tensors(notation):
-    of = network("lstm", "concat", projection_size=4)
-    config = config_of(of, "float32")
-    for role, name in enumerate(ROLES[:3]):
-        out, columns = of.weight_shape(Key(0, 0, name, "i"))
-        lengths = {"layer": 3, "direction": 2, "in": columns, "out": out}
-        lengths["gate"] = 1 if name == "projection" else 4
-        tensor = np.empty([lengths[axis] for axis in notation.split()], np.int8)
-        steps = dict(zip(notation.split(), tensor.strides, strict=True))
-        strides = tuple(steps[axis] for axis in ("layer", "direction", "out", "in"))
-        assert tensor_strides(notation, config, role) == strides
-
-
-def test_one_tensor_takes_no_layers_of_different_sizes():
-    config = RNNConfig("lstm", 3, 4, 2, "concat")
-    assert tensor_strides(ONEDNN_IN_FIRST, config, RECURRENT)
-    with pytest.raises(BadParam, match=r"input_size.*must be what every layer reads"):
-        tensor_strides(ONEDNN_IN_FIRST, config, INPUT)
 
 
 REFUSED = [

@@ -1,5 +1,4 @@
-"""Where every parameter lives in one flat weight buffer, from two lines of notation; or in a tensor
-of its role, from one.
+"""Where every parameter lives in one flat weight buffer, from two lines of notation.
 
 A matrix is named by four coordinates, `layer`, `role` (input, recurrent or projection), `direction`
 and `gate`; inside it the axes are `out` (hidden units) and `in` (features that it multiplies). A
@@ -150,21 +149,6 @@ def vector_numbers(config: RNNConfig, order: tuple[int, ...], role: int) -> tupl
     biased = config.bias_gates(role)
     positions = sorted(order[gate] for gate in biased)
     return tuple(positions.index(at) if gate in biased else None for gate, at in enumerate(order))
-
-
-def tensor_strides(notation: str, config: RNNConfig, role: int) -> tuple[int, int, int, int]:
-    """Strides of layer, direction, out and in, in elements, of the dense tensor that has a role's
-    matrices; `notation` lists the axes layer, direction, gate, out, in, slowest first.
-
-    Raises BadParam if the layers have matrices of different sizes.
-    """
-    if role == INPUT and config.num_layers > 1:
-        sizes = {config.layer_input_size(layer) for layer in (0, 1)}
-        if len(sizes) > 1:
-            raise BadParam("input_size", "must be what every layer reads", config.input_size)
-    lengths = {"layer": config.num_layers, "direction": config.num_directions}
-    strides = _dense(notation.split(), lengths | _extents(config, 0, role))
-    return strides["layer"], strides["direction"], strides["out"], strides["in"]
 
 
 def _dense(axes: list[str], lengths: Mapping[str, int]) -> dict[str, int]:

@@ -23,7 +23,7 @@ from ..core.config import (
     RNNConfig,
 )
 from ..errors import BadParam, NotSupported
-from ..layouts import CUDNN, MIOPEN
+from ..layouts import CUDNN, MIOPEN, MPSGRAPH_GATES
 from .notation import Block, Flat, Named
 from .parameters import BIAS, MATRIX, VECTOR
 
@@ -160,7 +160,6 @@ def _per_direction(value: Any, config: RNNConfig) -> Any:
 
 
 FLAT_CUDNN = Flat(CUDNN)
-CUDNN_ORDER = CUDNN.gates
 
 CANONICAL = Named(
     (
@@ -175,7 +174,7 @@ TENSORFLOW_LISTS = Named(
         Block("weights.{number}", MATRIX, (*EITHER, PROJECTION), "out in"),
         Block("biases.{number}", BIAS, EITHER, "out"),
     ),
-    gates=CUDNN_ORDER,
+    gates=CUDNN.gates,
 )
 TORCH = Named(
     (
@@ -185,7 +184,7 @@ TORCH = Named(
         Block("bias_hh_l{layer}{direction}", BIAS, (RECURRENT,), "(gate out)"),
         Block("weight_hr_l{layer}{direction}", MATRIX, (PROJECTION,), "out in"),
     ),
-    gates={"lstm": "i f g o", "gru": "r z n"},
+    gates=CUDNN.gates,
     directions=("", "_reverse"),
 )
 # One array for each of the layer's variables, in the order of Keras's get_weights.
@@ -240,7 +239,7 @@ MPSGRAPH = Named(
         Block("layer{layer}.bias", BIAS, (INPUT,), "(direction gate out)"),
         Block("layer{layer}.secondaryBias", BIAS, (RECURRENT,), "(direction out)"),
     ),
-    gates={"lstm": "i f g o", "gru": "z r n"},
+    gates=MPSGRAPH_GATES,
 )
 
 OTHER_ACTIVATION = "no other format here has another activation"

@@ -29,6 +29,7 @@ from typing import Any
 
 from ...calls.functional import functional
 from ...calls.functions import Function
+from ...layouts import MPSGRAPH_GATES, MPSGRAPH_OTHER_GATES
 from .arrays import Array, Arrays, Operands, read_operands
 from .call import Call, function_of
 from .descriptors import MPSGraphGRUDescriptor, check_descriptor, core_names, descriptor_part
@@ -52,7 +53,7 @@ def _model(
         descriptor.outputGateActivation,
     )
     usual = "gru" if descriptor.resetAfter else "reset_before_gru"
-    gates = "r z n" if descriptor.resetGateFirst else "z r n"
+    gates = (MPSGRAPH_OTHER_GATES if descriptor.resetGateFirst else MPSGRAPH_GATES)["gru"]
     choice = choose(usual, f"general_{usual}", gates, core_names(activations), descriptor.flipZ)
     return model_of(choice, descriptor, operands, arrays.dtype, secondary)
 

@@ -29,6 +29,7 @@ from typing import Any
 
 from ...calls.functional import functional
 from ...calls.functions import Function
+from ...layouts import MPSGRAPH_GATES, MPSGRAPH_OTHER_GATES
 from .arrays import Array, Arrays, Operands, Shape, Sizes, read_operands
 from .call import Call, function_of
 from .descriptors import MPSGraphLSTMDescriptor, check_descriptor, core_names, descriptor_part
@@ -59,7 +60,7 @@ def _model(
     choice = choose(
         "lstm" if peephole is None else None,
         "general_lstm",
-        "i g f o" if descriptor.forgetGateLast else "i f g o",
+        (MPSGRAPH_OTHER_GATES if descriptor.forgetGateLast else MPSGRAPH_GATES)["lstm"],
         core_names(activations),
     )
     return model_of(choice, descriptor, operands, arrays.dtype)
