@@ -7,6 +7,7 @@ and there are fewer threads than elements. `test_device_sanitized.py` runs this 
 from __future__ import annotations
 
 import ctypes
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -35,6 +36,7 @@ from tolerance import assert_close
 
 from miopy.backends import cuda_source
 from miopy.backends.cuda_elementwise import Planes, WalkShape, WalkStrides
+from miopy.backends.numbering import ALIKE, MACROS, STORAGE
 from miopy.core.cells import CELLS
 
 STEP_KERNELS = ("pointwise_forward", "pointwise_backward")
@@ -44,6 +46,16 @@ STEP_KERNELS = ("pointwise_forward", "pointwise_backward")
 def device() -> Iterator[EmulatedDevice]:
     yield EmulatedDevice()
     configure()
+
+
+def test_types_are_numbered_as_the_kernels_say():
+    text = (cuda_source.KERNELS / "target.h").read_text()
+    numbers = dict(re.findall(r"^#define ([FBIU]+\d+) (\d)", text, re.MULTILINE))
+    assert numbers == {
+        MACROS.get(dtype, "U8"): str(number)
+        for dtype, number in STORAGE.items()
+        if dtype not in ALIKE
+    }
 
 
 def test_every_kernel_is_tested_by_name():

@@ -34,6 +34,7 @@ MAY_IMPORT = {
         "core.wavefront",
         "backends.arrays",
         "backends.moving",
+        "backends.numbering",
         "backends.quantized",
         "backends.scratch",
         "backends.stepped",

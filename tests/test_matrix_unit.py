@@ -20,7 +20,7 @@ from test_matrix import BOUNDS, assert_close, draw, matrix, real, stored
 from test_pool import in_child
 
 from miopy.backends import host
-from miopy.backends.stepped import STORAGE
+from miopy.backends.numbering import STORAGE
 
 TYPES = [dtype for dtype in BOUNDS if dtype != "float64"]
 # Large and square enough for the unit, whatever the type. It has strips of 32 in blocks of 24 by k,

@@ -28,7 +28,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from miopy.backends.host import BUILDS, ffi, lib
 from miopy.backends.host import build as fastest_build
-from miopy.backends.stepped import STORAGE
+from miopy.backends.numbering import STORAGE
 
 SOURCE = Path(__file__).with_suffix(".c")
 KERNELS = SOURCE.parent.parent / "miopy/kernels/host/products"

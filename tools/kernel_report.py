@@ -34,6 +34,7 @@ from miopy.backends import cuda_source
 from miopy.backends.cuda_clusters import cluster_blocks
 from miopy.backends.cuda_cupy import matrix_instruction
 from miopy.backends.cuda_source import Source
+from miopy.backends.numbering import MACROS
 from miopy.core import cluster, grid
 from miopy.core.algorithm import (
     PERSISTENT_CELLS,
@@ -78,7 +79,7 @@ def sources() -> list[Source]:
         for order in gate_orders(cell)
         for dtype in DTYPES
     ]
-    every += map(cuda_source.storage, cuda_source.STORAGE)
+    every += map(cuda_source.storage, MACROS)
     return [*every, cuda_source.bytes_and_masks(), cuda_source.quantized()]
 
 

@@ -11,20 +11,8 @@ from ..core.config import DTYPES
 from . import cuda_source
 from ._stepped import lib
 from .cuda_stream import Puts
+from .numbering import ALIKE, STORAGE, suffix
 
-SHORT = {
-    "float32": "f32",
-    "float16": "f16",
-    "bfloat16": "bf16",
-    "float64": "f64",
-    "int32": "i32",
-    "int8": "i8",
-    "int64": "i64",
-    "float8_e4m3fnuz": "i8",  # the 8-bit floats are only ever copied
-    "float8_e5m2fnuz": "i8",
-}
-STORAGE = {"i8": "int8"}
-CONVERTED = {"float32": 0, "float16": 1, "bfloat16": 2, "int8": 5, "uint8": 7}  # of target.h
 OPERATIONS = ("add", "multiply", "minimum", "maximum")  # as numbered in kernels/tensor.c
 MOST_DIMS = 5
 MOST_PLANES = 16
@@ -100,9 +88,8 @@ class Elementwise:
         return self._stream.device.load(cuda_source.bytes_and_masks())[name]
 
     def _typed(self, name: str, dtype: str) -> int:
-        short = SHORT[dtype]
-        source = cuda_source.storage(STORAGE.get(short, dtype))
-        return self._stream.device.load(source)[f"{name}_{short}"]
+        dtype = ALIKE.get(dtype, dtype)
+        return self._stream.device.load(cuda_source.storage(dtype))[name + suffix(dtype)]
 
     def gather_rows(self, to: int, source: int, index: Any, nbytes: int) -> None:
         self.gather(to, Matrix(source, nbytes, index=index), len(index), nbytes, 1)
@@ -325,7 +312,7 @@ class Elementwise:
             *(each.address for each in places),
             *(walk(each)[1] for each in places),
             shape_of(lengths),
-            *(CONVERTED[dtype] for dtype in dtypes),
+            *(STORAGE[dtype] for dtype in dtypes),
             shift,
         )
         with self._stream:

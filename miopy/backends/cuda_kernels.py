@@ -12,7 +12,7 @@ from ..core.grid import Grid
 from ..errors import DeviceError
 from . import cuda_source
 from .cuda_device import Device
-from .cuda_elementwise import SHORT
+from .numbering import suffix
 
 
 class Kernels:
@@ -38,7 +38,7 @@ class Kernels:
                 kind = cell, dtype, slices.products, backward, cluster is not None, single
                 sources.append(cuda_source.grid(*kind))
             self._known[key] = {
-                name.removesuffix(f"_{SHORT[dtype]}"): function
+                name.removesuffix(suffix(dtype)): function
                 for source in sources
                 for name, function in device.load(source).items()
             }

@@ -16,7 +16,8 @@ from ._stepped import ffi
 from .cuda_elementwise import Elementwise
 from .cuda_kernels import Kernels
 from .cuda_stream import Puts
-from .stepped import STORAGE, pointer
+from .numbering import STORAGE
+from .stepped import pointer
 
 
 class Operations:

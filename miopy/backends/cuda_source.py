@@ -16,19 +16,11 @@ from pathlib import Path
 from ..core.algorithm import Products
 from ..core.blocks import THREADS
 from ..core.cells import CELLS
+from ..core.config import DTYPES
 from ..core.grid import GridProducts
+from .numbering import MACROS, suffix
 
 KERNELS = Path(__file__).resolve().parent.parent / "kernels"
-STORAGE = {  # as target.h calls them
-    "float32": "F32",
-    "float16": "F16",
-    "bfloat16": "BF16",
-    "float64": "F64",
-    "int32": "I32",
-    "int8": "I8",
-    "int64": "I64",
-}
-FLOATING = tuple(STORAGE)[:4]
 KERNEL_NAME = r"^(?:BLOCK_)?KERNEL (?:FN\()?(\w+)"
 
 
@@ -140,7 +132,7 @@ def definitions(cell: str) -> dict[str, object]:
 def storage(dtype: str) -> Source:
     """All other kernels on elements of a type; for integers, those of tensor.c."""
     files: tuple[str, ...] = ("tensor.c",)
-    if dtype in FLOATING:
+    if dtype in DTYPES:
         steps = ("states.c", "project.c", "recurrent_mask.c")
         files = (*steps, "reduce.c", "dropout.c", "tensor.c", "tensor_op.c")
     return _source(dtype, files, {}, dtype)
@@ -168,15 +160,15 @@ def _source(
     name: str, files: Iterable[str], defines: Mapping[str, object], dtype: str | None
 ) -> Source:
     if dtype:
-        defines = {"STORAGE": STORAGE[dtype], **defines}
+        defines = {"STORAGE": MACROS[dtype], **defines}
     lines = [f"#define {name} {value}" for name, value in defines.items()]
     included: set[str] = set()
     for file in files:
         lines += resolved(file, included)
     text = "\n".join(lines) + "\n"
-    suffix = f"_{STORAGE[dtype].lower()}" if dtype else ""
+    ending = suffix(dtype) if dtype else ""
     kernels = re.findall(KERNEL_NAME, text, re.MULTILINE)
-    return Source(name, text, tuple(f"{kernel}{suffix}" for kernel in kernels))
+    return Source(name, text, tuple(kernel + ending for kernel in kernels))
 
 
 def resolved(file: str, included: set[str] | None = None) -> list[str]:

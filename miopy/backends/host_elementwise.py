@@ -6,20 +6,7 @@ from typing import Any
 
 from ..core.backend import Strided
 from ._host import ffi, lib
-
-# Type numbers of kernels/target.h. The 8-bit floats are only ever copied.
-TYPES = {
-    "float32": 0,
-    "float16": 1,
-    "bfloat16": 2,
-    "float64": 3,
-    "int32": 4,
-    "int8": 5,
-    "float8_e4m3fnuz": 5,
-    "float8_e5m2fnuz": 5,
-    "int64": 6,
-    "uint8": 7,
-}
+from .numbering import STORAGE
 
 
 def _pointer(address: int) -> Any:
@@ -54,12 +41,12 @@ def dropout_apply_strided(
     dtype: str, lengths: tuple[int, ...], y: Strided, x: Strided, mask: int, dropout: float
 ) -> None:
     walks = *_walk(y), *_walk(x)
-    lib.apply_dropout(TYPES[dtype], len(lengths), lengths, *walks, _pointer(mask), dropout)
+    lib.apply_dropout(STORAGE[dtype], len(lengths), lengths, *walks, _pointer(mask), dropout)
 
 
 def set_tensor(dtype: str, lengths: tuple[int, ...], y: Strided, alpha: bytes) -> None:
-    lib.set_tensor(TYPES[dtype], len(lengths), lengths, *_walk(y), alpha)
+    lib.set_tensor(STORAGE[dtype], len(lengths), lengths, *_walk(y), alpha)
 
 
 def scale_tensor(dtype: str, lengths: tuple[int, ...], y: Strided, alpha: bytes) -> None:
-    lib.scale_tensor(TYPES[dtype], len(lengths), lengths, *_walk(y), alpha)
+    lib.scale_tensor(STORAGE[dtype], len(lengths), lengths, *_walk(y), alpha)

@@ -13,9 +13,8 @@ from ..core.backend import BackwardRun, Contraction, ForwardRun, Layer, Matrix, 
 from ..core.config import RNNConfig
 from . import stepped
 from ._host import ffi, lib
-from .host_elementwise import TYPES
 from .host_stepped import CELL_NUMBER
-from .stepped import STORAGE
+from .numbering import STORAGE
 
 VOID = ffi.typeof("void *")
 OPERATIONS = ("add", "multiply", "minimum", "maximum")  # as numbered in kernels/tensor_op.c
@@ -250,7 +249,7 @@ class Operations:
         beta: bytes,
     ) -> None:
         call = ffi.new("transform_call *")
-        call.type, call.dims, call.alpha, call.beta = TYPES[dtype], len(lengths), alpha, beta
+        call.type, call.dims, call.alpha, call.beta = STORAGE[dtype], len(lengths), alpha, beta
         call.lengths, call.y_strides, call.x_strides = lengths, y.strides, x.strides
         call.y, call.x = pointer(y.address), pointer(x.address)
         self._do(lib.TRANSFORM, call, None)
@@ -266,7 +265,7 @@ class Operations:
         scalars: tuple[float, float, float],
     ) -> None:
         call = ffi.new("combine_call *")
-        call.type, call.op, call.dims = TYPES[dtype], OPERATIONS.index(op), len(lengths)
+        call.type, call.op, call.dims = STORAGE[dtype], OPERATIONS.index(op), len(lengths)
         call.alpha1, call.alpha2, call.beta = scalars
         call.lengths, call.c_strides = lengths, c.strides
         call.a_strides, call.b_strides = a.strides, b.strides
@@ -284,7 +283,7 @@ class Operations:
         shift: float = 0.0,
     ) -> None:
         call = ffi.new("convert_call *")
-        call.y_type, call.x_type = (TYPES[dtype] for dtype in dtypes)
+        call.y_type, call.x_type = (STORAGE[dtype] for dtype in dtypes)
         call.dims, call.shift = len(lengths), shift
         call.lengths, call.y_strides, call.x_strides = lengths, y.strides, x.strides
         call.y, call.x = pointer(y.address), pointer(x.address)

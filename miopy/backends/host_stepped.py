@@ -13,7 +13,7 @@ from ..core.cells import CELLS
 from ..errors import DeviceError
 from . import _stepped
 from ._host import ffi, lib
-from .stepped import STORAGE
+from .numbering import STORAGE
 
 CELL_NUMBER = {name: number for number, name in enumerate(CELLS)}
 # As numbered in kernels/host/stepped/stepped.h.

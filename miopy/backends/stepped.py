@@ -18,8 +18,8 @@ from ..core.cells import input_runs
 from ..core.config import RNNConfig
 from ..core.grid import SLOTS, Grid
 from ._stepped import ffi, lib
+from .numbering import STORAGE
 
-STORAGE = {"float32": 0, "float16": 1, "bfloat16": 2, "float64": 3}  # of kernels/target.h
 VOID = ffi.typeof("void *")
 AHEAD_NBYTES = 128 << 20  # input products that run ahead of the steps
 # Where scratch belongs that is not in `stepped_forward` or `stepped_backward` itself.

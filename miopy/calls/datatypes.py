@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from ..core.config import DTYPES
+
 
 class DataType(NamedTuple):
     """What the core and NumPy call a data type, and its bytes per element."""
@@ -12,4 +14,4 @@ class DataType(NamedTuple):
     itemsize: int
 
 
-FLOATING = frozenset({"float32", "float16", "bfloat16", "float64"})
+FLOATING = frozenset(DTYPES)
