@@ -1,4 +1,4 @@
-"""How close is close enough: the only place that knows.
+"""How close to the reference is close enough.
 
 An error is taken relative to the root mean square of the reference, so that one small element
 does not fail a good result, and as both its root mean square and its maximum, so that one bad

@@ -11,9 +11,8 @@ from ..core.config import DTYPES
 from . import cuda_source
 from ._stepped import lib
 from .cuda_stream import Puts
-from .numbering import ALIKE, STORAGE, suffix
+from .numbering import ALIKE, OPERATIONS, STORAGE, suffix
 
-OPERATIONS = ("add", "multiply", "minimum", "maximum")  # as numbered in kernels/tensor.c
 MOST_DIMS = 5
 MOST_PLANES = 16
 LOG2_SUBSEQUENCE = 67  # draws between the states of a buffer

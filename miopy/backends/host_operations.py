@@ -14,10 +14,9 @@ from ..core.config import RNNConfig
 from . import stepped
 from ._host import ffi, lib
 from .host_stepped import CELL_NUMBER
-from .numbering import STORAGE
+from .numbering import OPERATIONS, STORAGE
 
 VOID = ffi.typeof("void *")
-OPERATIONS = ("add", "multiply", "minimum", "maximum")  # as numbered in kernels/tensor_op.c
 
 
 def pointer(address: int | None) -> Any:

@@ -1,4 +1,4 @@
-"""Types of elements as kernels/target.h names and numbers them."""
+"""What kernels know by number: types of elements, as kernels/target.h has them, and operations."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ MACROS = {  # of those that kernels are compiled for
 ALIKE = {"float8_e4m3fnuz": "int8", "float8_e5m2fnuz": "int8"}  # 8-bit floats are only ever copied
 STORAGE = {dtype: number for number, dtype in enumerate((*MACROS, "uint8"))}
 STORAGE |= {dtype: STORAGE[other] for dtype, other in ALIKE.items()}
+OPERATIONS = ("add", "multiply", "minimum", "maximum")  # of kernels/tensor_op.c
 
 
 def suffix(dtype: str) -> str:

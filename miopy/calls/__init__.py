@@ -1,4 +1,5 @@
 """What the functions of every dialect are made of: their decorator, checks of arguments, passes.
 
-No vendor's names and numbers are here; a dialect gives its own.
+No vendor's numbers are here, nor names that are one vendor's own: a dialect gives those. Dropout
+names the arguments that MIOpen and cuDNN spell alike.
 """
