@@ -7,7 +7,7 @@ ARGS ?=
 RUN := $(VENV)/bin/python
 BUILD_INPUTS := pyproject.toml setup.py $(wildcard tools/build_*.py) \
                 miopy/libraries.py miopy/core/cells.py miopy/core/reader.c \
-                miopy/backends/cuda_source.py \
+                miopy/backends/compiled.py \
                 $(shell find include miopy/capi -type f) \
                 $(shell find miopy/kernels -name '*.[ch]' -o -name '*.inc' ! -name cells.inc)
 C_FILES := $(shell find include miopy/capi miopy/core miopy/kernels tests -name '*.[ch]' \
