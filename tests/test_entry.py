@@ -134,8 +134,8 @@ def test_descriptor_array_may_repeat_one_object_and_be_longer() -> None:
     [
         (None, "`xDesc` must be an array of miopenTensorDescriptor_t, got None"),
         (TensorDescriptor(), "`xDesc` must be an array"),
-        ([], "`xDesc` must hold 3 descriptors and ends at index 0"),
-        ([TensorDescriptor()] * 2, "`xDesc` must hold 3 descriptors and ends at index 2"),
+        ([], "`xDesc` must hold 3 miopenTensorDescriptor_t and ends at index 0"),
+        ([TensorDescriptor()] * 2, "`xDesc` must hold 3 .* and ends at index 2"),
         ([TensorDescriptor(), None, None], r"`xDesc\[1\]` must be a miopenTensorDescriptor_t"),
         ([TensorDescriptor()] * 2 + [SeqTensorDescriptor()], r"`xDesc\[2\]` must be a "),
         ([TensorDescriptor()] * 2 + [TensorDescriptor(alive=False)], r"`xDesc\[2\]` must be a l"),

@@ -7,7 +7,7 @@ import operator
 import struct
 import types
 import typing
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from enum import IntEnum
 from typing import Any, ClassVar, Protocol, TypeVar
 
@@ -51,20 +51,26 @@ def check_live(argument: str, value: Any, kind: type[LiveObject]) -> None:
         raise BadParam(argument, f"must be a live {kind.c_name}, this one was destroyed")
 
 
+def first_of(argument: str, values: Any, count: int, what: str) -> Iterator[tuple[int, Any]]:
+    """The indices and values of the first `count`; BadParam unless there are so many."""
+    if not hasattr(values, "__getitem__"):
+        raise BadParam(argument, f"must be an array of {what}", values)
+    for index in range(count):
+        try:
+            value = values[index]
+        except LookupError:
+            rule = f"must hold {count} {what} and ends at index {index}"
+            raise BadParam(argument, rule) from None
+        yield index, value
+
+
 def check_descriptors(argument: str, values: Any, count: int, kind: type[LiveObject]) -> None:
     """Raise BadParam, naming the index, unless the first `count` values are live `kind` objects.
 
     values   a sequence of at least `count`; the same object may be repeated
     """
-    if not hasattr(values, "__getitem__"):
-        raise BadParam(argument, f"must be an array of {kind.c_name}", values)
     checked: Any = kind  # which is no descriptor
-    for index in range(count):
-        try:
-            value = values[index]
-        except LookupError:
-            rule = f"must hold {count} descriptors and ends at index {index}"
-            raise BadParam(argument, rule) from None
+    for index, value in first_of(argument, values, count, kind.c_name):
         if value is not checked:
             check_live(f"{argument}[{index}]", value, kind)
             checked = value
@@ -95,17 +101,10 @@ def check_integers(
     argument: str, values: Sequence[int], count: int, minimum: int
 ) -> tuple[int, ...]:
     """The first `count` values; BadParam, naming the index, unless each is at least `minimum`."""
-    if not hasattr(values, "__getitem__"):
-        raise BadParam(argument, "must be an array of integers", values)
-    integers = []
-    for index in range(count):
-        try:
-            value = values[index]
-        except LookupError:
-            rule = f"must hold {count} integers and ends at index {index}"
-            raise BadParam(argument, rule) from None
-        integers.append(check_integer(f"{argument}[{index}]", value, minimum))
-    return tuple(integers)
+    return tuple(
+        check_integer(f"{argument}[{index}]", value, minimum)
+        for index, value in first_of(argument, values, count, "integers")
+    )
 
 
 def check_positive(**values: int) -> tuple[int, ...]:

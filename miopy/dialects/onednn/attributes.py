@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from ...calls.arguments import check_enum, check_float, check_integer
+from ...calls.arguments import check_enum, check_float, check_integer, first_of
 from ...errors import BadParam, NotSupported
 from .entry import entry
 from .types import dnnl_fpmath_mode_t, dnnl_scratchpad_mode_t
@@ -160,16 +160,11 @@ def dnnl_primitive_attr_get_rnn_weights_projection_qparams(
 def _scales(count: int, mask: int, scales: Any) -> WeightScales:
     number = check_integer("count", count, 1)
     check_integer("mask", mask, 0)
-    if scales is None or not hasattr(scales, "__getitem__"):
-        raise BadParam("scales", "must be an array of numbers", scales)
-    values = []
-    for index in range(number):
-        try:
-            values.append(check_float(f"scales[{index}]", scales[index]))
-        except LookupError:
-            rule = f"must hold {number} numbers and ends at index {index}"
-            raise BadParam("scales", rule) from None
-    return WeightScales(mask, tuple(values))
+    values = tuple(
+        check_float(f"scales[{index}]", scale)
+        for index, scale in first_of("scales", scales, number, "numbers")
+    )
+    return WeightScales(mask, values)
 
 
 def _shown(weights: WeightScales | None) -> tuple[int, int, tuple[float, ...]]:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from ...calls.arguments import check_enum, check_integer
+from ...calls.arguments import check_enum, check_integer, first_of
 from ...calls.datatypes import DataType
 from ...core.forks import cached_property
 from ...core.strided import packed_strides
@@ -142,15 +142,8 @@ def _check_dims(ndims: int, dims: Any, data_type: int) -> tuple[tuple[int, ...],
 
 def _lengths(argument: str, ndims: int, values: Any) -> tuple[int, ...]:
     """So many numbers, each at least 0 or a runtime value."""
-    if values is None or not hasattr(values, "__getitem__"):
-        raise BadParam(argument, f"must be an array of {ndims} integers", values)
     numbers = []
-    for index in range(ndims):
-        try:
-            value = values[index]
-        except LookupError:
-            rule = f"must hold {ndims} integers and ends at index {index}"
-            raise BadParam(argument, rule) from None
+    for index, value in first_of(argument, values, ndims, "integers"):
         name = f"{argument}[{index}]"
         number = check_integer(name, value, DNNL_RUNTIME_DIM_VAL)
         numbers.append(number if number == DNNL_RUNTIME_DIM_VAL else check_integer(name, number, 0))
