@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from ..core.backend import dropout_scale
 from ..core.config import RNNConfig
 from ..core.forward import Dropout
 from ..core.memory import Location, address_of, check_alignment
@@ -179,9 +180,8 @@ def backward_scale(config: RNNConfig, descriptor: DropoutDescription | None) -> 
         return 1.0
     assert descriptor is not None
     check_rate("rnnDesc", descriptor)
-    kept = np.float32(1) - np.float32(descriptor.dropout)
-    scale = np.float32(1) / kept if kept > 0 else np.float32(0)
+    scale = dropout_scale(descriptor.dropout)
     if config.dtype == "bfloat16":
-        return rounded_to_bfloat16(float(scale))
+        return rounded_to_bfloat16(scale)
     with np.errstate(over="ignore"):  # to infinity in half, for p within 2**-16 of 1
-        return float(scale.astype(config.dtype))
+        return float(np.float32(scale).astype(config.dtype))
