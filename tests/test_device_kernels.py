@@ -37,6 +37,7 @@ from tolerance import assert_close
 from miopy.backends import cuda_source
 from miopy.backends.cuda_elementwise import Planes, WalkShape, WalkStrides
 from miopy.backends.numbering import ALIKE, MACROS, STORAGE
+from miopy.core.backend import MAX_DIMS
 from miopy.core.cells import CELLS
 
 STEP_KERNELS = ("pointwise_forward", "pointwise_backward")
@@ -56,6 +57,10 @@ def test_types_are_numbered_as_the_kernels_say():
         for dtype, number in STORAGE.items()
         if dtype not in ALIKE
     }
+
+
+def test_tensors_have_as_many_dimensions_as_the_kernels_say():
+    assert f"#define MAX_DIMS {MAX_DIMS}\n" in (cuda_source.KERNELS / "strided.h").read_text()
 
 
 def test_every_kernel_is_tested_by_name():

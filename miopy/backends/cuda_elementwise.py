@@ -6,14 +6,13 @@ import ctypes
 import math
 from typing import Any
 
-from ..core.backend import Matrix, Strided, dropout_scale
+from ..core.backend import MAX_DIMS, Matrix, Strided, dropout_scale
 from ..core.config import DTYPES
 from . import cuda_source
 from ._stepped import lib
 from .cuda_stream import Puts
 from .numbering import ALIKE, OPERATIONS, STORAGE, suffix
 
-MOST_DIMS = 5
 MOST_PLANES = 16
 LOG2_SUBSEQUENCE = 67  # draws between the states of a buffer
 MATRIX_NBYTES = 40 * 16 * 5 * 4  # xorwow_matrix
@@ -31,14 +30,14 @@ class WalkShape(ctypes.Structure):
         ("dims", ctypes.c_int),
         ("rows", Int64),
         ("columns", Int64),
-        ("length", Int64 * MOST_DIMS),
+        ("length", Int64 * MAX_DIMS),
     ]
 
 
 class WalkStrides(ctypes.Structure):
     """walk_strides of kernels/strided.h."""
 
-    _fields_ = [("row", Int64 * MOST_DIMS), ("column", Int64)]
+    _fields_ = [("row", Int64 * MAX_DIMS), ("column", Int64)]
 
 
 class Conversion(ctypes.Structure):
@@ -70,11 +69,11 @@ def pointer(address: int | None) -> Any:
 
 def shape_of(lengths: tuple[int, ...]) -> WalkShape:
     """A thread takes one element: every dimension is one of rows."""
-    return WalkShape(len(lengths), math.prod(lengths), 1, (Int64 * MOST_DIMS)(*lengths))
+    return WalkShape(len(lengths), math.prod(lengths), 1, (Int64 * MAX_DIMS)(*lengths))
 
 
 def walk(tensor: Strided) -> tuple[Any, Any]:
-    return pointer(tensor.address), WalkStrides((Int64 * MOST_DIMS)(*tensor.strides), 0)
+    return pointer(tensor.address), WalkStrides((Int64 * MAX_DIMS)(*tensor.strides), 0)
 
 
 class Elementwise:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from ..core.backend import dropout_scale
+from ..core.backend import MAX_DIMS, dropout_scale
 from ..core.config import RNNConfig
 from ..core.forward import Dropout
 from ..core.memory import Location, address_of, check_alignment
@@ -20,7 +20,7 @@ from ..core.overlap import Span
 from ..errors import BadParam, BufferTooSmall
 from .arguments import check_integer
 from .datatypes import FLOATING
-from .operands import MAX_DIMS, Operand, check_overlap, demand, walk
+from .operands import Operand, check_overlap, demand, walk
 from .scalars import rounded_to_bfloat16
 
 STATE_ALIGNMENT = 4  # a state is six words of 32 bits

@@ -6,14 +6,12 @@ import math
 from collections.abc import Iterable
 from typing import Any, NamedTuple, Protocol
 
-from ..core.backend import Strided
+from ..core.backend import MAX_DIMS, Strided
 from ..core.memory import Location, address_of
 from ..core.overlap import Span, check_disjoint
 from ..core.strided import collapse, packed_strides
 from ..errors import BadParam, Mismatch
 from .datatypes import DataType
-
-MAX_DIMS = 5
 
 
 class Description(Protocol):

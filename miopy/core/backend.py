@@ -48,9 +48,12 @@ class Contraction(NamedTuple):
 Vectors = tuple[int | None, ...]
 
 
+MAX_DIMS = 5  # that backends walk
+
+
 @dataclass(frozen=True)
 class Strided:
-    """A tensor in device memory, of lengths given beside it: 1 to 5 dimensions."""
+    """A tensor in device memory, of lengths given beside it: 1 to MAX_DIMS dimensions."""
 
     address: int
     strides: tuple[int, ...]

@@ -15,8 +15,9 @@ from typing import Any
 
 from ...calls.arguments import check_enum
 from ...calls.datatypes import FLOATING
-from ...calls.operands import MAX_DIMS, check_overlap, demand, operand, reshaped, walk
+from ...calls.operands import check_overlap, demand, operand, reshaped, walk
 from ...calls.scalars import scalar
+from ...core.backend import MAX_DIMS
 from ...errors import BadParam
 from .entry import entry
 from .handle import Handle, timed

@@ -8,8 +8,6 @@ from ...core.backend import Strided
 from ...core.strided import collapse
 from .memory_descriptors import MemoryDescriptor
 
-MAX_DIMS = 5  # that backends walk
-
 
 class Tensor(NamedTuple):
     """A tensor with strides in a backend's memory."""

@@ -15,11 +15,12 @@ from typing import Any
 
 import numpy as np
 
+from ...core.backend import MAX_DIMS
 from ...core.codes import WeightScale
 from ...core.strided import packed_strides
 from ...errors import BadParam, NotSupported
 from .attributes import Attributes, WeightScales, copy_of
-from .conversion import MAX_DIMS, Scales, Tensor, convert, num_walked
+from .conversion import Scales, Tensor, convert, num_walked
 from .engine import Engine
 from .entry import entry
 from .memory_descriptors import BLOCKED, OPAQUE, MemoryDescriptor
