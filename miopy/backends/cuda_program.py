@@ -17,8 +17,9 @@ from ._stepped import ffi, lib
 from .cuda_device import Device
 from .cuda_kernels import Kernels
 from .cuda_operations import Operations
-from .cuda_stream import Stream, aligned_regions
+from .cuda_stream import ALIGNMENT, Stream
 from .moving import BASE_SHIFT, NotTaken, pointers
+from .scratch import aligned_regions
 
 LAST = 255  # the number of scratch
 KINDS = {lib.run_forward: lib.PROGRAM_FORWARD, lib.run_backward: lib.PROGRAM_BACKWARD}
@@ -47,7 +48,7 @@ class _Recording:
     def __exit__(self, *raised: object) -> None: ...
 
     def regions(self, *nbytes: int) -> list[int]:
-        starts, total = aligned_regions(nbytes)
+        starts, total = aligned_regions(nbytes, ALIGNMENT)
         self.scratch_nbytes = max(self.scratch_nbytes, total)
         return [(LAST << BASE_SHIFT) + start for start in starts]
 

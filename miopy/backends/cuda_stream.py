@@ -6,7 +6,7 @@ import ctypes
 import threading
 import weakref
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
@@ -15,7 +15,7 @@ import numpy as np
 from ..errors import DeviceError
 from ._stepped import ffi, lib
 from .cuda_device import Block, Device, Graph
-from .scratch import Allocator, Lease, Scratch
+from .scratch import Allocator, Lease, Scratch, aligned_regions
 
 ALIGNMENT = 256  # of scratch, what GPUs read at once
 
@@ -244,7 +244,7 @@ class Stream:
         return self._was_capturing
 
     def regions(self, *nbytes: int) -> list[int]:
-        starts, total = aligned_regions(nbytes)
+        starts, total = aligned_regions(nbytes, ALIGNMENT)
         base = self.scratch.address(total, captured=self.is_capturing)
         return [base + start for start in starts]
 
@@ -280,14 +280,6 @@ class Stream:
                 graph = self.device.end_capture()
         check(error)
         return graph
-
-
-def aligned_regions(nbytes: Sequence[int]) -> tuple[list[int], int]:
-    """Where regions of these sizes start, one behind the other, and where the last one ends."""
-    starts = [0]
-    for size in nbytes:
-        starts.append(starts[-1] + -(-size // ALIGNMENT) * ALIGNMENT)
-    return starts[:-1], starts[-1]
 
 
 def _device_calls(device: Device) -> Any:

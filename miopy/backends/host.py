@@ -19,10 +19,11 @@ from ..errors import BadParam, OutOfMemory
 from . import host_elementwise
 from ._host import ffi, lib
 from .arrays import element_type
-from .host_operations import Operations, pointer
+from .host_elementwise import pointer
+from .host_operations import Operations
 from .host_program import take_down
 from .host_quantized import quantized_on
-from .host_stepped import HostEngine, check_steps
+from .host_stepped import ALIGNMENT, HostEngine, check_steps
 from .scratch import Allocator, Scratch
 
 BUILDS = (
@@ -32,7 +33,6 @@ BUILDS = (
     "avx2",
     "base",
 )  # of the kernels, as numbered in kernels/host/pool/pool.h
-ALIGNMENT = 64
 
 
 def why_missing() -> str | None:

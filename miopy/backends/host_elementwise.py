@@ -8,17 +8,23 @@ from ..core.backend import Strided
 from ._host import ffi, lib
 from .numbering import STORAGE
 
+VOID = ffi.typeof("void *")
 
-def _pointer(address: int) -> Any:
-    return ffi.cast("void *", address)
+
+def pointer(address: int | None) -> Any:
+    return ffi.cast(VOID, address or 0)
+
+
+def as_number(address: Any) -> int:
+    return int(ffi.cast("uintptr_t", address))
 
 
 def _walk(tensor: Strided) -> tuple[Any, tuple[int, ...]]:
-    return _pointer(tensor.address), tensor.strides
+    return pointer(tensor.address), tensor.strides
 
 
 def initialize_dropout_states(states: int, nbytes: int, seed: int) -> None:
-    lib.initialize_dropout_states(_pointer(states), nbytes, seed)
+    lib.initialize_dropout_states(pointer(states), nbytes, seed)
 
 
 def dropout_states_nbytes(elements: int) -> int:
@@ -26,11 +32,11 @@ def dropout_states_nbytes(elements: int) -> int:
 
 
 def dropout_mask(mask: int, states: int, elements: int, dropout: float) -> None:
-    lib.draw_dropout_mask(_pointer(mask), _pointer(states), elements, dropout)
+    lib.draw_dropout_mask(pointer(mask), pointer(states), elements, dropout)
 
 
 def dropout_advance(states: int, elements: int) -> None:
-    lib.advance_dropout_states(_pointer(states), elements)
+    lib.advance_dropout_states(pointer(states), elements)
 
 
 def dropout_apply(dtype: str, y: int, x: int, mask: int, elements: int, dropout: float) -> None:
@@ -41,7 +47,7 @@ def dropout_apply_strided(
     dtype: str, lengths: tuple[int, ...], y: Strided, x: Strided, mask: int, dropout: float
 ) -> None:
     walks = *_walk(y), *_walk(x)
-    lib.apply_dropout(STORAGE[dtype], len(lengths), lengths, *walks, _pointer(mask), dropout)
+    lib.apply_dropout(STORAGE[dtype], len(lengths), lengths, *walks, pointer(mask), dropout)
 
 
 def set_tensor(dtype: str, lengths: tuple[int, ...], y: Strided, alpha: bytes) -> None:

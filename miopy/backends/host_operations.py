@@ -13,14 +13,9 @@ from ..core.backend import BackwardRun, Contraction, ForwardRun, Layer, Matrix, 
 from ..core.config import RNNConfig
 from . import stepped
 from ._host import ffi, lib
+from .host_elementwise import pointer
 from .host_stepped import CELL_NUMBER
 from .numbering import OPERATIONS, STORAGE
-
-VOID = ffi.typeof("void *")
-
-
-def pointer(address: int | None) -> Any:
-    return ffi.cast(VOID, address or 0)
 
 
 def _indices(array: np.ndarray[Any, Any] | None) -> Any:

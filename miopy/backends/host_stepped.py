@@ -13,7 +13,9 @@ from ..core.cells import CELLS
 from ..errors import DeviceError
 from . import _stepped
 from ._host import ffi, lib
+from .host_elementwise import as_number, pointer
 from .numbering import STORAGE
+from .scratch import aligned_regions
 
 CELL_NUMBER = {name: number for number, name in enumerate(CELLS)}
 # As numbered in kernels/host/stepped/stepped.h.
@@ -30,10 +32,6 @@ RUNS = {
     for name in ("run_forward", "run_backward")
     for function in [getattr(_stepped.lib, name)]
 }
-
-
-def _number(pointer: Any) -> int:
-    return int(ffi.cast("uintptr_t", pointer))
 
 
 class HostEngine:
@@ -64,7 +62,7 @@ class HostEngine:
         common = {
             name: lib.stepped_function(storage, number) for number, name in enumerate(KERNELS)
         }
-        return {name: _number(function) for name, function in (own | common).items()}
+        return {name: as_number(function) for name, function in (own | common).items()}
 
     fault_address = 0  # no block waits for another
 
@@ -85,12 +83,10 @@ class HostEngine:
         products = lib.stepped_scratch(
             ffi.addressof(host), storage, len(matrices), of_steps, ffi.new("int64_t[]", flat)
         )
-        starts = [0]
-        for size in (*nbytes, products):
-            starts.append(starts[-1] + -(-size // ALIGNMENT) * ALIGNMENT)
-        base = self._scratch(starts[-1])
-        host.scratch = ffi.cast("void *", base + starts[-2])
-        return [base + start for start in starts[:-2]]
+        starts, total = aligned_regions((*nbytes, products), ALIGNMENT)
+        base = self._scratch(total)
+        host.scratch = pointer(base + starts.pop())
+        return [base + start for start in starts]
 
     def upload(self, array: np.ndarray[Any, Any] | None) -> int:
         return 0 if array is None else array.ctypes.data

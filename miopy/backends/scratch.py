@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -89,6 +89,14 @@ class Allocator:
             deallocator(context, block)
 
         return give_back
+
+
+def aligned_regions(nbytes: Sequence[int], alignment: int) -> tuple[list[int], int]:
+    """Where regions of these sizes start, one behind the other, and where the last one ends."""
+    starts = [0]
+    for size in nbytes:
+        starts.append(starts[-1] + -(-size // alignment) * alignment)
+    return starts[:-1], starts[-1]
 
 
 class Scratch:

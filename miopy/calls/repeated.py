@@ -44,6 +44,11 @@ class Versioned:
         # After the change: who reads a version may see a later state, never an earlier one.
         _set(self, "version", _next_version())
 
+    def become(self, source: Versioned) -> None:
+        """Say all that another of its class says."""
+        for name in type(self).__slots__:
+            setattr(self, name, getattr(source, name))
+
 
 class Passes:
     """The passes that calls on a handle have run more than once, by what they were called with."""

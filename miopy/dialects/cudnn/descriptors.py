@@ -250,7 +250,7 @@ def cudnnSetRNNDescriptor_v8(
         rule = f"must equal hiddenSize, {hidden_size}, with CUDNN_SKIP_INPUT"
         raise BadParam("inputSize", rule, input_size)
     _check_supported(checked)
-    replace(rnnDesc, checked)
+    rnnDesc.become(checked)
 
 
 def _check_supported(checked: RNNDescriptor) -> None:
@@ -264,12 +264,6 @@ def _check_supported(checked: RNNDescriptor) -> None:
     )
     if checked.data_type == DOUBLE and checked.math_type in converts:
         raise NotSupported("mathType", "must be DEFAULT or FMA for double", checked.math_type.name)
-
-
-def replace(descriptor: RNNDescriptor, source: RNNDescriptor) -> None:
-    """Take over all that `source` says."""
-    for name in RNNDescriptor.__slots__:
-        setattr(descriptor, name, getattr(source, name))
 
 
 @entry

@@ -90,7 +90,7 @@ def cudnnSetDropoutDescriptor(
     if described.states is not None:
         backend = handle.backend
         backend.initialize_dropout_states(described.states, described.states_nbytes, described.seed)
-    _assign(dropoutDesc, described)
+    dropoutDesc.become(described)
 
 
 @entry
@@ -107,7 +107,7 @@ def cudnnRestoreDropoutDescriptor(
     None for them is BadParam, as are too few.
     """
     require(states=states)
-    _assign(dropoutDesc, _described(handle, dropout, states, stateSizeInBytes, seed))
+    dropoutDesc.become(_described(handle, dropout, states, stateSizeInBytes, seed))
 
 
 @entry
@@ -133,11 +133,6 @@ def _described(
     if address is not None and nbytes < needed:
         raise BufferTooSmall("stateSizeInBytes", f"must be at least {needed}", nbytes)
     return DropoutDescriptor(rate, address, nbytes if address else 0, seed, states)
-
-
-def _assign(descriptor: DropoutDescriptor, source: DropoutDescriptor) -> None:
-    for name in DropoutDescriptor.__slots__:
-        setattr(descriptor, name, getattr(source, name))
 
 
 @entry

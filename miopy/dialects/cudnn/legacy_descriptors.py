@@ -19,7 +19,6 @@ from .descriptors import (
     RNNDescriptor,
     check_algo,
     check_projection,
-    replace,
 )
 from .dropout import DropoutDescriptor
 from .entry import check_set, entry
@@ -127,7 +126,7 @@ def _set(
         precision = checked.math_precision.name
         raise NotSupported("mathPrec", "must be half, float or double", precision)
     check_algo(checked.algo, False, checked.math_precision)
-    replace(rnnDesc, checked)
+    rnnDesc.become(checked)
 
 
 LegacySettings = tuple[

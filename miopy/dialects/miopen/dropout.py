@@ -129,7 +129,7 @@ def miopenSetDropoutDescriptor(
     handle.backend.initialize_dropout_states(
         described.states, described.states_nbytes, described.seed
     )
-    _assign(dropoutDesc, described)
+    dropoutDesc.become(described)
 
 
 @entry
@@ -145,9 +145,8 @@ def miopenRestoreDropoutDescriptor(
     rng_mode: int,
 ) -> None:
     """Store everything; the states are taken as they are, set before with the same arguments."""
-    _assign(
-        dropoutDesc,
-        _described(handle, dropout, states, stateSizeInBytes, seed, use_mask, state_evo, rng_mode),
+    dropoutDesc.become(
+        _described(handle, dropout, states, stateSizeInBytes, seed, use_mask, state_evo, rng_mode)
     )
 
 
@@ -170,11 +169,6 @@ def _described(
     location = handle.backend if handle else HOST_LOCATION
     address, nbytes, seed = masks.random_states(location, states, size, seed, writable=writable)
     return DropoutDescriptor(probability, address, nbytes, seed, *flags, generator, states)
-
-
-def _assign(descriptor: DropoutDescriptor, source: DropoutDescriptor) -> None:
-    for name in DropoutDescriptor.__slots__:
-        setattr(descriptor, name, getattr(source, name))
 
 
 @entry
