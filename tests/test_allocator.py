@@ -116,3 +116,26 @@ def test_a_refusal_writes_nothing_and_the_handle_stays_usable(run, memory, name,
     assert all(run.buffers[output].is_untouched for output in outputs)
     memory.refusal = None
     assert passes(run) == expected
+
+
+def never(context: Any, number: int) -> int:
+    raise NotImplementedError
+
+
+@pytest.mark.parametrize(
+    "allocator, deallocator, argument",
+    [
+        (1, never, "allocator"),
+        (never, "free", "deallocator"),
+        (None, never, "allocator"),
+        (never, None, "deallocator"),
+    ],
+)
+def test_a_bad_allocator_is_refused_and_the_old_one_kept(
+    run, memory, allocator, deallocator, argument
+):
+    with pytest.raises(BadParam, match=f"miopenSetAllocator: `{argument}`") as raised:
+        mi.miopenSetAllocator(run.handle, allocator, deallocator, None)
+    assert raised.value.status == mi.miopenStatusBadParm
+    passes(run)
+    assert memory.contexts == {"context"}

@@ -1,4 +1,4 @@
-"""Handles: creation, streams, allocators, profiling."""
+"""Handles: creation, streams, profiling; allocators are in test_allocator."""
 
 from __future__ import annotations
 
@@ -16,14 +16,6 @@ HANDLE_CALLS = [
     (miopen.miopenEnableProfiling, (True,)),
     (miopen.miopenGetKernelTime, ()),
 ]
-
-
-def allocate(context: Any, nbytes: int) -> int:
-    raise NotImplementedError
-
-
-def deallocate(context: Any, address: int) -> None:
-    raise NotImplementedError
 
 
 @pytest.mark.parametrize("status", miopen.miopenStatus_t)
@@ -73,34 +65,6 @@ def test_profiling_may_be_switched_without_a_call() -> None:
     miopen.miopenEnableProfiling(handle, True)
     miopen.miopenEnableProfiling(handle, False)
     assert miopen.miopenGetKernelTime(handle) == 0.0
-
-
-def test_allocator_is_accepted_and_reset() -> None:
-    handle = miopen.miopenCreate()
-    miopen.miopenSetAllocator(handle, allocate, deallocate, "context")
-    assert (handle.allocator, handle.deallocator) == (allocate, deallocate)
-    assert handle.allocator_context == "context"
-    miopen.miopenSetAllocator(handle, None, None, None)
-    assert handle.allocator is None and handle.deallocator is None
-
-
-@pytest.mark.parametrize(
-    "allocator, deallocator, argument",
-    [
-        (1, deallocate, "allocator"),
-        (allocate, "free", "deallocator"),
-        (None, deallocate, "allocator"),
-        (allocate, None, "deallocator"),
-    ],
-)
-def test_bad_allocator_is_refused_and_the_old_one_kept(
-    allocator: Any, deallocator: Any, argument: str
-) -> None:
-    handle = miopen.miopenCreate()
-    with pytest.raises(BadParam, match=f"miopenSetAllocator: `{argument}`") as raised:
-        miopen.miopenSetAllocator(handle, allocator, deallocator, None)
-    assert raised.value.status is miopen.miopenStatusBadParm
-    assert handle.allocator is None and handle.deallocator is None
 
 
 @pytest.mark.parametrize("function, arguments", HANDLE_CALLS)

@@ -16,7 +16,7 @@ from tolerance import assert_close
 from miopy import backends
 from miopy.core import quantized
 from miopy.core.backend import Strided
-from miopy.core.codes import CodeScale, WeightScale
+from miopy.core.codes import CodeScale, Values, WeightScale
 from miopy.core.config import DIRECTIONS
 from miopy.core.quantized import PackedWeights, QuantizedRNN
 from miopy.errors import BadParam, NotSupported
@@ -164,8 +164,8 @@ def test_sums_saturate(backend, data, float_output):
 def quantized_codes(data: CodeScale, numbers: np.ndarray) -> np.ndarray:
     device = backends.get()
     codes = Buffer(numbers.shape, "int8" if data.signed else "uint8")
-    at = {"to": address(codes.array), "source": address(numbers)}
-    quantized.quantize(device, data, count=numbers.size, **at)
+    to, source = Values(address(codes.array)), Values(address(numbers), is_float=True)
+    device.quantized.copy(data, to, source, numbers.size)
     assert codes.is_guarded
     return codes.array
 
@@ -195,8 +195,8 @@ def test_numbers_are_scaled_and_shifted_in_two_roundings(backend):
 def test_codes_stand_for_numbers(backend, data):
     codes = np.arange(256, dtype=np.uint8).view(np.int8 if data.signed else np.uint8)
     numbers = Buffer(codes.shape, "float32")
-    at = {"to": address(numbers.array), "source": address(codes)}
-    quantized.dequantize(backends.get(), data, count=256, **at)
+    device, to = backends.get(), Values(address(numbers.array), is_float=True)
+    device.quantized.copy(data, to, Values(address(codes)), 256)
     own = oracle.Data(data.scale, data.shift, data.signed)
     assert np.array_equal(numbers.array, own.numbers(codes))
     assert np.array_equal(quantized_codes(data, numbers.array), codes)

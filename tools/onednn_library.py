@@ -20,7 +20,6 @@ import numpy as np
 
 PACKAGE = "onednn-cpu-gomp"  # the build for CPUs that needs nothing else to be loaded
 CPU = 1
-IN_ORDER = 1
 MAX_DIMENSIONS = 12
 
 # What functions return that return no status.

@@ -20,7 +20,7 @@ from math import prod
 from ..errors import BadParam, NotSupported
 from .backend import Backend, Strided
 from .cells import CELLS
-from .codes import CodeScale, Matrices, Values, WeightScale
+from .codes import CodeScale, Matrices, WeightScale
 from .config import CONCAT, DIRECTIONS, INPUT, LEFT_TO_RIGHT, PROJECTION, SUM
 from .space import Space
 
@@ -193,13 +193,3 @@ def pack(
     layer, direction, inputs, gate, output = source.strides
     strides = (layer, direction, gate, output, inputs)
     backend.quantized.pack(packed.matrices(to), source.address, strides, packed.lengths, scale)
-
-
-def quantize(backend: Backend, data: CodeScale, *, to: int, source: int, count: int) -> None:
-    """Codes of `count` float32 numbers, both dense."""
-    backend.quantized.copy(data, Values(to), Values(source, is_float=True), count)
-
-
-def dequantize(backend: Backend, data: CodeScale, *, to: int, source: int, count: int) -> None:
-    """float32 numbers of `count` codes, both dense."""
-    backend.quantized.copy(data, Values(to, is_float=True), Values(source), count)

@@ -8,6 +8,7 @@ FORWARD_TRAINING, FORWARD_INFERENCE, BACKWARD = 64, 96, 128
 ACTIVATIONS = {"relu": 0x20, "tanh": 0x21, "logistic": 0x29}
 DIRECTION_NUMBERS = {name: number for number, name in enumerate(DIRECTIONS, 1)}
 DATA_TYPES = {"float16": 1, "bfloat16": 2, "float32": 3, "int8": 5, "uint8": 6}
+IN_ORDER = 1  # of a stream, a flag
 OVERWRITE = 1  # of gradients of weights, a flag
 QUERY_ARGUMENT = 255
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from onednn_library import CPU, IN_ORDER
+from onednn_library import CPU
 from onednn_names import (
     ACTIVATIONS,
     ARGUMENTS,
@@ -16,6 +16,7 @@ from onednn_names import (
     DIRECTION_NUMBERS,
     FORWARD_INFERENCE,
     FORWARD_TRAINING,
+    IN_ORDER,
     ORDERS,
     OVERWRITE,
     PLAIN,

@@ -26,23 +26,17 @@ R = TypeVar("R")
 class Handle:
     """What miopenCreate returns.
 
-    backend            executes the handle's calls; one instance per handle
-    stream             as given, not owned; None is the default stream
-    allocator          (context, nbytes) -> address, or None for the backend's own
-    deallocator        (context, address)
-    allocator_context  passed to both
-    profiling          whether calls are timed
-    kernel_time        milliseconds of the last timed call
-    passes             that its calls have run
+    backend      executes the handle's calls; one instance per handle
+    stream       as given, not owned; None is the default stream
+    profiling    whether calls are timed
+    kernel_time  milliseconds of the last timed call
+    passes       that its calls have run
     """
 
     c_name: ClassVar[str] = "miopenHandle_t"
 
     backend: Any
     stream: Any = None
-    allocator: Allocator | None = None
-    deallocator: Deallocator | None = None
-    allocator_context: Any = None
     profiling: bool = False
     kernel_time: float = 0.0
     passes: Passes = field(default_factory=Passes)
@@ -154,9 +148,6 @@ def miopenSetAllocator(
         missing = "allocator" if allocator is None else "deallocator"
         raise BadParam(missing, "must not be NULL when its counterpart is given")
     handle.backend.set_allocator(allocator, deallocator, allocatorContext)
-    handle.allocator = allocator
-    handle.deallocator = deallocator
-    handle.allocator_context = allocatorContext
 
 
 @entry
