@@ -203,6 +203,14 @@ def test_codes_stand_for_numbers(backend, data):
     assert numbers.is_guarded
 
 
+def test_a_backend_that_is_gone_leaves_what_its_kernels_need():
+    """Else they would wait for threads that have ended."""
+    kernels = backends.get("host").quantized
+    source, to = np.full(200_000, 0.5, np.float32), np.empty(200_000, np.uint8)
+    kernels.copy(CodeScale(10.0), Values(address(to)), Values(address(source), True), to.size)
+    assert np.all(to == 5)
+
+
 # --- packed weights -------------------------------------------------------------------------------
 
 

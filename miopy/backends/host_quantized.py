@@ -23,4 +23,4 @@ def quantized_on(pool: Any, hold: Callable[[], AbstractContextManager[Any]]) -> 
     kernels = {
         name: as_number(lib.quantized_function(pool, number)) for number, name in enumerate(KERNELS)
     }
-    return Quantized(hold, calls, lambda: kernels, lambda array: array.ctypes.data)
+    return Quantized(hold, calls, lambda: kernels, lambda array: array.ctypes.data, pool)

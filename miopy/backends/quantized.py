@@ -32,6 +32,7 @@ class Quantized:
     calls     device_calls of kernels/stepped/calls.h
     kernels   gives the address of each of KERNELS, by name
     upload    gives the address of an array where kernels can read it
+    owner     of what `calls` point to
     """
 
     def __init__(
@@ -40,8 +41,10 @@ class Quantized:
         calls: Any,
         kernels: Callable[[], dict[str, int]],
         upload: Callable[[np.ndarray[Any, Any]], int],
+        owner: Any = None,
     ) -> None:
         self._hold, self._calls, self._kernels, self._upload = hold, calls, kernels, upload
+        self._owner = owner
 
     def _launch(self, name: str, elements: int, structure: Any) -> None:
         arguments = ffi.new("void *[]", [structure])
