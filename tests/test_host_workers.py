@@ -77,6 +77,24 @@ def test_whose_sequences_they_are_changes_no_bit(build, lengths, dtype, monkeypa
     assert same_bits(monkeypatch, config, active(lengths), "12359", len(lengths) + 7)
 
 
+@pytest.mark.parametrize("threads", ["2", "4"])
+@pytest.mark.parametrize("cell", ["lstm", "gru", "tanh"])
+def test_one_step_replaces_states_that_others_have_read(cell, threads, monkeypatch):
+    """Workers that never meet in it have copies of all states."""
+    monkeypatch.setenv("MIOPY_NUM_THREADS", threads)
+    run = CoreRun(host.create(), RNNConfig(cell, 10, 400), (2,), 3)
+    states = ("h", "c") if cell == "lstm" else ("h",)
+    given = {name: run.arrays[f"{name}x"].copy() for name in states}
+    run.forward()
+    expected = {name: run.arrays[f"{name}y"].copy() for name in states}
+    run.arrays |= {f"{name}y": run.arrays[f"{name}x"] for name in states}
+    for _ in range(50):
+        for name, values in given.items():
+            run.arrays[f"{name}x"][...] = values
+        run.forward()
+        assert all(np.array_equal(run.arrays[f"{name}y"], expected[name]) for name in states)
+
+
 class Scratch(FencedScratch):
     """Knows the most that was asked for at a time."""
 
