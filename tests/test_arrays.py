@@ -56,7 +56,7 @@ def test_an_array_with_gaps_is_described_but_gives_no_address() -> None:
 
 @pytest.mark.parametrize("value", [None, 4096, "words", object(), [1.0, 2.0]])
 def test_what_is_no_array_is_refused(value: Any) -> None:
-    with pytest.raises(BadParam, match="`x` must be an address or an object"):
+    with pytest.raises(BadParam, match="`x` must be an object that exposes"):
         describe("x", value)
 
 

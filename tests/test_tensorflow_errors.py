@@ -310,8 +310,8 @@ OWN_RULES = {
         {"input_h": np.zeros((0, 2, 4), "f"), "input_c": np.zeros((0, 2, 4), "f")},
         "`input_h` must have no dimension of 0, got '[0,2,4]'",
     ),
-    "no array": ({"input": None}, "`input` must be an address or an object"),
-    "an address": ({"params": 4096}, "`params` must be an address or an object"),
+    "no array": ({"input": None}, "`input` must be an object that exposes"),
+    "an address": ({"params": 4096}, "`params` must be an object that exposes"),
     "a view with gaps": (
         {"input": np.zeros((3, 2, 6), "f")[:, :, ::2]},
         "`input` must be contiguous in row-major (C) order",

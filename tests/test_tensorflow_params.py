@@ -202,6 +202,9 @@ def test_a_size_beyond_32_bits_needs_64():
     with pytest.raises(BadParam, match="must be int64 for 7200240000 elements"):
         tc.CudnnRNNParamsSize(S="int32", **given)
     assert tc.CudnnRNNParamsSize(S="int64", **given).tolist() == [7200240000]
+    most = 2**31 - 1
+    with pytest.raises(BadParam, match="`num_units` must be less: no type counts the 792281625"):
+        tc.CudnnRNNParamsSize(S="int64", T="half", num_layers=most, num_units=most, input_size=most)
 
 
 LSTM, PROJECTED = RNNConfig("lstm", 3, 4, 2), RNNConfig("lstm", 3, 4, 2, projection_size=2)

@@ -122,6 +122,15 @@ def files(tmp_path):
         ("convert gru.npz out.npz --to torch --from cudnn", 1, "`--from` must be 'miopen', as "),
         ("convert gru.npz out.npz --to torch --hidden-size 5", 1, "`--hidden-size` must be 4, as "),
         ("convert gru.npz out.npz --to torch --prefix a.", 1, "`--prefix` must begin the name of "),
+        (
+            "convert gru.npz out.npz --to cudnn --to-bias none",
+            *(1, "`--to-bias` cannot become 'none': gru multiplies "),
+        ),
+        (
+            "describe --from onednn --cell lstm --input-size 3 --hidden-size 2 --num-layers 2 "
+            "--bidirectional",
+            *(1, "`--bidirectional` must be left_to_right "),
+        ),
         ("convert gru.npz out.npz --to torch --attribute a", 1, "`--attribute` must be NAME=VALUE"),
         ("convert gru.npz out.npz --to torch --attribute a=b", 1, "`--attribute` must be an attr"),
         ("convert plain.npz out.npz --to torch", 1, "`--from` must be given, "),

@@ -19,7 +19,8 @@ from ..errors import BadParam, MiopyError
 from . import dlpack
 from ._reader import Reader
 
-_KINDS = "must be an address or an object that exposes its memory (NumPy, DLPack, buffer)"
+_EXPOSED = "must be an object that exposes its memory (NumPy, DLPack, buffer)"
+_KINDS = _EXPOSED.replace("must be", "must be an address or")
 HOST, CUDA = "host", "cuda"
 _DLPACK_DEVICES = {
     dlpack.CPU: (HOST,),
@@ -268,7 +269,7 @@ def describe(argument: str, value: Any, *, location: Location = HOST_LOCATION) -
     """
     if type(value) is np.ndarray and not value.dtype.hasobject:
         return Description(value.shape, _name(value.dtype))
-    memory = _memory(argument, value, location)
+    memory = _memory(argument, value, location, _EXPOSED)
     return Description(memory.shape, memory.dtype)
 
 
@@ -289,8 +290,8 @@ def _check(
     check_alignment(argument, memory.address, _ALIGNMENT.get(dtype or "raw", 1))
 
 
-def _memory(argument: str, value: Any, location: Location) -> _Memory:
-    """What `value` exposes, asked in the order of cost."""
+def _memory(argument: str, value: Any, location: Location, kinds: str = _KINDS) -> _Memory:
+    """What `value` exposes, asked in the order of cost. Of all that may be given, `kinds` tell."""
     try:
         if isinstance(value, np.ndarray):
             return _of_array(value)
@@ -312,7 +313,7 @@ def _memory(argument: str, value: Any, location: Location) -> _Memory:
         raise
     except (AttributeError, BufferError, RuntimeError, TypeError, ValueError) as error:
         raise BadParam(argument, f"must expose its memory: {error}") from error
-    raise BadParam(argument, _KINDS, type(value).__name__)
+    raise BadParam(argument, kinds, type(value).__name__)
 
 
 def _of_array(array: np.ndarray) -> _Memory:

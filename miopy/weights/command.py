@@ -30,7 +30,7 @@ SUFFIXES = " or ".join(files.SUFFIXES)
 # An error names the argument as the caller spells it.
 OPTIONS = {name: "--" + name.replace("_", "-") for name in files.FIELDS}
 OPTIONS |= {"format": "--from", "dtype": "dtype of IN", "arrays": "arrays of IN"}
-OPTIONS |= {"attributes": "--attribute"}
+OPTIONS |= {"attributes": "--attribute", "direction": "--bidirectional"}
 PATHS = {"source": "IN", "target": "OUT", "picture": "--picture"}
 
 
@@ -58,6 +58,8 @@ def _spell(error: MiopyError, options: argparse.Namespace) -> None:
     if error.argument == "path":
         given = ((getattr(options, key, None), name) for key, name in PATHS.items())
         error.argument = next((name for value, name in given if value == error.value), "path")
+    if error.argument == "--bias" and getattr(options, "to_bias", None):
+        error.argument = "--to-bias"
     if isinstance(error.value, Clip):
         error.value = options.clip
     error.rule = error.rule.replace("sum_biases", "--sum-biases")

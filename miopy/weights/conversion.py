@@ -102,8 +102,9 @@ def convert(
                  the target can hold that, else the most that it can
     sum_biases   add two vectors where the target has one, which cannot be undone
 
-    The RNNConfig returned is `config` but for its bias, and says how to come back. Gradients are
-    converted as weights are:
+    The RNNConfig returned is `config` but for its bias, and says how to come back, along with the
+    attributes that the target is to be used with: `FORMATS[target].requirements(config)`. Gradients
+    are converted as weights are:
 
         arrays, config = convert(module.state_dict(), source="torch", target="miopen")
         gradients, _ = convert({"weights": dw}, config, source="miopen", target="torch")

@@ -149,7 +149,7 @@ class Format:
             value = given.get(name, attribute.default)
             value = value.tolist() if isinstance(value, np.ndarray) else value
             if value not in (attribute.required, _per_direction(attribute.required, config)):
-                silent = "" if name in given else ", which is meant where nothing is said"
+                silent = "" if name in given else f", not {value!r}, as where nothing is said"
                 rule = f"must be {attribute.required!r}{silent}: {attribute.because}"
                 raise NotSupported(name, rule, value)
 

@@ -58,6 +58,9 @@ def CudnnRNNParamsSize(
         )
         raise InvalidTypeError("S", text, index)
     size = CUDNN.size(_config(attributes, num_layers, num_units, input_size, dtype))
+    if size > np.iinfo(np.int64).max:
+        rule = f"must be less: no type counts the {size} elements of such layers"
+        raise BadParam("num_units", rule, num_units)
     if size > np.iinfo(index).max:
         raise BadParam("S", f"must be int64 for {size} elements", index)
     return np.array([size], index)
