@@ -203,7 +203,7 @@ def test_a_size_beyond_32_bits_needs_64():
         tc.CudnnRNNParamsSize(S="int32", **given)
     assert tc.CudnnRNNParamsSize(S="int64", **given).tolist() == [7200240000]
     most = 2**31 - 1
-    with pytest.raises(BadParam, match="`num_units` must be less: no type counts the 792281625"):
+    with pytest.raises(BadParam, match="`num_units` must be less: no type counts the 79228162440"):
         tc.CudnnRNNParamsSize(S="int64", T="half", num_layers=most, num_units=most, input_size=most)
 
 
