@@ -24,23 +24,32 @@ SIZES = ((3, 0), (0, 1), (1, 2), (19, 17), (1, 66), (7, 200))  # input, hidden
 
 
 class FencedScratch(host.HostBackend):
-    """Every call gets scratch that ends where memory ends, full of NaN."""
+    """Every call gets scratch that ends where memory ends, full of NaN.
+
+    sizes   bytes that were asked for
+    """
 
     def __init__(self) -> None:
         super().__init__()
         self.blocks: dict[int, np.ndarray] = {}
+        self.sizes: list[int] = []
         self.set_allocator(self.allocate, lambda _, address: self.blocks.pop(address), None)
 
     def allocate(self, context: object, nbytes: int) -> int:
+        self.sizes.append(nbytes)
         block = fenced_bytes(nbytes)
         block[:] = 0xFF
         address = block.ctypes.data + 1  # aligning it uses up what was asked for beyond the need
         self.blocks[address] = block
         return address
 
-    def _run(self, *call: Any) -> None:
+    def _do(self, *call: Any) -> None:
         self.close()
-        super()._run(*call)
+        super()._do(*call)
+
+    def _compose(self, *call: Any) -> None:
+        self.close()
+        super()._compose(*call)
 
 
 def run_fenced(device, config: RNNConfig) -> None:
@@ -103,6 +112,16 @@ def test_no_step_of_many_sequences_leaves_its_weights(monkeypatch, cell, batch_s
     run = CoreRun(FencedScratch(), config, batch_sizes, place=fenced)
     run.results()
     assert all(np.isfinite(run.arrays[name]).all() for name in ("y", "hy", "dx", "dw"))
+
+
+@pytest.mark.parametrize("cell", ["lstm", "lbr_augru"])
+def test_every_call_has_scratch_of_its_own(cell):
+    device, config = FencedScratch(), RNNConfig(cell, 5, 7)
+    for calls in (1, 2):
+        CoreRun(device, config, (3, 2)).results()
+        if calls == 1:
+            once = len(device.sizes)
+    assert len(device.sizes) == 2 * once >= 4
 
 
 def test_a_fence_kills():
