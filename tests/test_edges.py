@@ -114,7 +114,7 @@ def test_no_step_of_many_sequences_leaves_its_weights(monkeypatch, cell, batch_s
     assert all(np.isfinite(run.arrays[name]).all() for name in ("y", "hy", "dx", "dw"))
 
 
-@pytest.mark.parametrize("cell", ["lstm", "lbr_augru"])
+@pytest.mark.parametrize("cell", ["lstm", "reset_before_gru"])  # in steps
 def test_every_call_has_scratch_of_its_own(cell):
     device, config = FencedScratch(), RNNConfig(cell, 5, 7)
     for calls in (1, 2):
