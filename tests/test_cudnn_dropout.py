@@ -134,6 +134,8 @@ SHORT = np.zeros(23, np.uint8)
         ({"reserveSpace": SHORT}, "reserveSpace"),
         ({"reserveSpaceSizeInBytes": 23}, "reserveSpaceSizeInBytes"),
         ({"xdesc": None}, "xdesc"),
+        ({"xdesc": cu.cudnnCreateTensorDescriptor()}, "xdesc"),
+        ({"ydesc": cu.cudnnCreateTensorDescriptor()}, "ydesc"),
         ({"ydesc": tensor_descriptor("float16", (2, 3, 4))}, "y"),
         ({"ydesc": tensor_descriptor("float32", (2, 3, 2, 2))}, "ydesc"),
         ({"dropoutDesc": cu.cudnnCreateDropoutDescriptor()}, "dropoutDesc"),
@@ -163,6 +165,9 @@ def test_backward_checks_its_arguments_too(handle):
         other = tensor_descriptor("float32", (2, 3, 5))
         large = np.zeros(30, np.float32)
         cu.cudnnDropoutBackward(handle, descriptor, desc, y, other, large, np.zeros(24, "u1"), 24)
+    with pytest.raises(BadParam, match="`dydesc` must be a cudnnTensorDescriptor_t that was set"):
+        unset = cu.cudnnCreateTensorDescriptor()
+        cu.cudnnDropoutBackward(handle, descriptor, unset, y, desc, y, np.zeros(24, "u1"), 24)
 
 
 @pytest.mark.parametrize("rate", [0.3, 1.0])

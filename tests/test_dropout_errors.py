@@ -137,7 +137,7 @@ def test_the_arguments_of_the_refusals_are_valid_without_a_change(handle: Handle
         ("x", {"x": np.ones(69, np.float32)}),
         ("x", {"x": np.ones((7, 10))}),
         ("y", {"y": np.ones((10, 7), np.float32).T}),
-        ("x", {"x_desc": miopen.miopenCreateTensorDescriptor()}),
+        ("xDesc", {"x_desc": miopen.miopenCreateTensorDescriptor()}),
         ("noise_shape", {"noise": None}),
         ("xDesc", {"x_desc": None}),
         ("dropoutDesc", {"descriptor": None}),

@@ -130,7 +130,7 @@ def test_op_tensor_refuses_an_output_that_overlaps(handle: Handle, name: str) ->
         ("beta", BAD, {"beta": None}),
         ("y", BAD, {"y": READ_ONLY}),
         ("x", BAD, {"x": BIG[:10]}),
-        ("y", BAD, {"yDesc": miopen.miopenCreateTensorDescriptor()}),
+        ("yDesc", BAD, {"yDesc": miopen.miopenCreateTensorDescriptor()}),
         ("yDesc", UNKNOWN, {"yDesc": tensor((6, 4))}),
         ("yDesc", UNKNOWN, {"yDesc": half((4, 6)), "y": HALVES}),
         ("xDesc", UNKNOWN, {"xDesc": tensor((4, 6), None, miopen.miopenInt8), "x": raw(24)}),

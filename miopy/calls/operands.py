@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Any, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 from ..core.backend import MAX_DIMS, Strided
 from ..core.memory import Location, address_of
@@ -16,6 +16,8 @@ from .datatypes import DataType
 
 class Description(Protocol):
     """What a tensor descriptor says of the memory; strides in elements, nbytes with gaps."""
+
+    c_name: ClassVar[str]
 
     @property
     def element_type(self) -> DataType: ...
@@ -74,10 +76,10 @@ def operand(
         writable=writable,
         location=location,
     )
-    if not lengths:
-        raise BadParam(argument, "must have a descriptor that was set")
-    assert address is not None
     described_by = spelling.format(argument[0].lower() + argument[1:])
+    if not lengths:
+        raise BadParam(described_by, f"must be a {descriptor.c_name} that was set")
+    assert address is not None
     return Operand(argument, described_by, address, dtype, lengths, strides, descriptor.nbytes)
 
 
