@@ -120,7 +120,7 @@ def test_double_has_the_standard_algorithm_only():
         ({}, (0, 0), (BAD, "recProjSize")),
         ({}, (3, 1), (BAD, "outProjSize")),
         ({"mode": cu.CUDNN_GRU}, (3, 0), (UNSUPPORTED, "recProjSize")),
-        ({"algo": cu.CUDNN_RNN_ALGO_PERSIST_STATIC}, (3, 0), (UNSUPPORTED, "algo")),
+        ({"algo": cu.CUDNN_RNN_ALGO_PERSIST_STATIC}, (3, 0), (UNSUPPORTED, "algo of rnnDesc")),
     ],
 )
 def test_wrong_projections_are_refused(changes, sizes, wrong):
@@ -282,7 +282,7 @@ cu.cudnnSetTensorNdDescriptor(GAPPED, cu.CUDNN_DATA_FLOAT, 3, (4, 3, 1), (5, 1, 
         (steps([4, 4, 5, 1, 1], 3), "xDesc[2]", BAD),
         (steps(BATCHES, 5), "wDesc", BAD),
         (steps(BATCHES, 3, "float16"), "yDesc[0]", BAD),
-        (steps(BATCHES, 3, "float64"), "mathPrec", UNSUPPORTED),
+        (steps(BATCHES, 3, "float64"), "mathPrec of rnnDesc", UNSUPPORTED),
     ],
 )
 def test_wrong_steps_are_refused(descriptors, argument, status):

@@ -151,28 +151,30 @@ def configured(rnnDesc: RNNDescriptor) -> RNNConfig:
     return rnnDesc.config(rnnDesc.input_size, rnnDesc.data_type)
 
 
-def check_precision(argument: str, data_type: cudnnDataType_t, precision: cudnnDataType_t) -> None:
+def check_precision(
+    argument: str, data_type: cudnnDataType_t, name: str, precision: cudnnDataType_t
+) -> None:
     """Raise NotSupported unless RNNs have the data type, and this precision with it.
 
-    argument   where the data type comes from
+    argument, name   where the data type and the precision come from
     """
     if data_type not in PRECISIONS:
         raise NotSupported(argument, "must be half, bfloat16, float or double", data_type.name)
     if precision not in PRECISIONS[data_type]:
         allowed = " or ".join(each.name for each in PRECISIONS[data_type])
-        raise NotSupported("mathPrec", f"must be {allowed} for {data_type.name}", precision.name)
+        raise NotSupported(name, f"must be {allowed} for {data_type.name}", precision.name)
 
 
 def check_algo(
-    algo: cudnnRNNAlgo_t, has_projection: bool, data_type: cudnnDataType_t | None
+    argument: str, algo: cudnnRNNAlgo_t, has_projection: bool, data_type: cudnnDataType_t | None
 ) -> None:
     """Raise NotSupported for what cuDNN's persistent algorithms do not have."""
     if algo == STANDARD:
         return
     if has_projection:
-        raise NotSupported("algo", "must be STANDARD with a projection", algo.name)
+        raise NotSupported(argument, "must be STANDARD with a projection", algo.name)
     if data_type == DOUBLE:
-        raise NotSupported("algo", "must be STANDARD for double", algo.name)
+        raise NotSupported(argument, "must be STANDARD for double", algo.name)
 
 
 def check_projection(
@@ -255,9 +257,9 @@ def cudnnSetRNNDescriptor_v8(
 
 def _check_supported(checked: RNNDescriptor) -> None:
     assert checked.data_type is not None
-    check_precision("dataType", checked.data_type, checked.math_precision)
+    check_precision("dataType", checked.data_type, "mathPrec", checked.math_precision)
     check_projection("projSize", checked.mode, checked.projection_size, checked.hidden_size)
-    check_algo(checked.algo, checked.has_projection, checked.data_type)
+    check_algo("algo", checked.algo, checked.has_projection, checked.data_type)
     converts = (
         cudnnMathType_t.CUDNN_TENSOR_OP_MATH,
         cudnnMathType_t.CUDNN_TENSOR_OP_MATH_ALLOW_CONVERSION,

@@ -35,6 +35,8 @@ from .types import (
 )
 
 DYNAMIC = cudnnRNNAlgo_t.CUDNN_RNN_ALGO_PERSIST_DYNAMIC
+# What errors call settings that a call does not take itself.
+ALGO, MATH_PREC = "algo of rnnDesc", "mathPrec of rnnDesc"
 
 
 def check_legacy(rnnDesc: RNNDescriptor) -> None:
@@ -125,7 +127,7 @@ def _set(
     if checked.math_precision not in (HALF, FLOAT, DOUBLE):
         precision = checked.math_precision.name
         raise NotSupported("mathPrec", "must be half, float or double", precision)
-    check_algo(checked.algo, False, checked.math_precision)
+    check_algo("algo", checked.algo, False, checked.math_precision)
     rnnDesc.become(checked)
 
 
@@ -211,7 +213,7 @@ def cudnnSetRNNProjectionLayers(
     if check_integer("outProjSize", outProjSize, 0) != 0:
         raise BadParam("outProjSize", "must be 0", outProjSize)
     check_projection("recProjSize", rnnDesc.mode, projection_size, rnnDesc.hidden_size)
-    check_algo(rnnDesc.algo, projection_size < rnnDesc.hidden_size, None)
+    check_algo(ALGO, rnnDesc.algo, projection_size < rnnDesc.hidden_size, None)
     rnnDesc.projection_size = projection_size
 
 

@@ -15,7 +15,7 @@ from ...core.config import RNNConfig
 from ...errors import BadParam
 from .descriptors import RNNDescriptor, check_algo, check_precision
 from .entry import check_set
-from .legacy_descriptors import check_legacy
+from .legacy_descriptors import ALGO, MATH_PREC, check_legacy
 from .queries import weights_nbytes
 from .tensor import FilterDescriptor, TensorDescriptor
 from .types import cudnnDataType_t
@@ -61,8 +61,8 @@ def config_for(
     argument   where size and type come from: a descriptor of x
     """
     check_legacy(rnnDesc)
-    check_precision(argument, data_type, rnnDesc.math_precision)
-    check_algo(rnnDesc.algo, rnnDesc.has_projection, data_type)
+    check_precision(argument, data_type, MATH_PREC, rnnDesc.math_precision)
+    check_algo(ALGO, rnnDesc.algo, rnnDesc.has_projection, data_type)
     if rnnDesc.skip_input and input_size != rnnDesc.hidden_size:
         rule = f"must have vector size {rnnDesc.hidden_size}, the hidden size, in skip mode"
         raise BadParam(argument, rule, input_size)
