@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import is_dataclass
 from typing import Any
 
 _ABSENT = object()
@@ -9,7 +10,11 @@ _LONGEST = 200  # characters of a value in a message
 
 
 def brief(value: Any) -> str:
-    """A value as messages show it: its repr in one line, cut where an array would fill a page."""
+    """A value as messages show it: its repr in one line, cut where an array would fill a page; of a
+    handle or descriptor, which is none, its type."""
+    kind = type(value)
+    if is_dataclass(kind) and kind.__eq__ is object.__eq__:
+        value = getattr(kind, "c_name", kind.__name__)
     text = " ".join(line.strip() for line in repr(value).splitlines())
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
 

@@ -149,3 +149,32 @@ def test_no_address():
     invalid = onednn.dnnl_invalid_arguments
     for value in ([], "1", np.array([1, 2])):
         refused("mapped_ptr", invalid, onednn.dnnl_memory_unmap_data, memory, value)
+
+
+def said(function: Callable[..., Any], *arguments: Any, **named: Any) -> str:
+    with pytest.raises(MiopyError) as caught:
+        function(*arguments, **named)
+    return str(caught.value)
+
+
+def test_objects_in_the_place_of_values_are_named_by_their_types():
+    rnn, other = miopen.miopenCreateRNNDescriptor(), cudnn.cudnnCreateRNNDescriptor()
+    assert said(miopen.miopenSetRNNDescriptor, rnn, rnn, 2, *[0] * 6).endswith(
+        "`hsize` must be an integer, got 'miopenRNNDescriptor_t'"
+    )
+    assert said(cudnn.cudnnSetRNNDescriptor_v5, other, other, 1, None, *[0] * 4).endswith(
+        "`hiddenSize` must be an integer, got 'cudnnRNNDescriptor_t'"
+    )
+    assert said(onednn.dnnl_engine_create, layer(), 0).endswith(
+        "`kind` must be a dnnl_engine_kind_t, got 'dnnl_memory_desc_t'"
+    )
+    descriptor = mpsgraph.MPSGraphSingleGateRNNDescriptor()
+    descriptor.training = descriptor
+    arrays = np.ones((2, 3, 1)), np.ones((1, 1))
+    assert said(mpsgraph.singleGateRNN, *arrays, descriptor=descriptor).endswith(
+        "`descriptor.training` must be True or False, got 'MPSGraphSingleGateRNNDescriptor'"
+    )
+    sizes = {"num_units": 2, "input_size": 2, "T": "float", "S": "int32"}
+    assert said(tensorflow_cudnn.CudnnRNNParamsSize, num_layers=1, **sizes, dropout=rnn) == (
+        "Expected float for argument 'dropout' not 'miopenRNNDescriptor_t'. [Op:CudnnRNNParamsSize]"
+    )
