@@ -151,6 +151,20 @@ def test_no_address():
         refused("mapped_ptr", invalid, onednn.dnnl_memory_unmap_data, memory, value)
 
 
+NO_MEMORY = ("1", 1.5, True, 0, -5, 2**64, object(), [1.0], {}, layer())
+NO_TENSOR = (b"x", np.zeros(15, "f"), np.zeros(16), np.zeros((2, 2, 8), "f")[:, :, ::2])
+
+
+@pytest.mark.parametrize("value", (*NO_MEMORY, *NO_TENSOR), ids=lambda value: repr(value)[:9])
+def test_no_memory(value):
+    engine = onednn.dnnl_engine_create(onednn.dnnl_cpu, 0)
+    memory = onednn.dnnl_memory_create(layer(), engine, kept := np.zeros((2, 2, 4), "f"))
+    invalid = onednn.dnnl_invalid_arguments
+    refused("handle", invalid, onednn.dnnl_memory_create, layer(), engine, value)
+    refused("handle", invalid, onednn.dnnl_memory_set_data_handle, memory, value)
+    assert onednn.dnnl_memory_get_data_handle(memory) is kept
+
+
 def said(function: Callable[..., Any], *arguments: Any, **named: Any) -> str:
     with pytest.raises(MiopyError) as caught:
         function(*arguments, **named)

@@ -79,7 +79,15 @@ def dnnl_memory_create(memory_desc: MemoryDescriptor, engine: Engine, handle: An
     if type(handle) is int and handle in (DNNL_MEMORY_ALLOCATE, -1):
         size = memory_desc.size
         handle = engine.backend.empty((size,), "uint8") if size else None
+    else:
+        _check_handle(handle, memory_desc, engine)
     return Memory(memory_desc.copy(), engine, handle)
+
+
+def _check_handle(handle: Any, descriptor: MemoryDescriptor, engine: Engine) -> None:
+    """Raise BadParam for what no execution could read. NULL may be set later."""
+    if handle is not None:
+        tensor_reader("handle", descriptor, engine.backend, writable=False)(handle)
 
 
 @entry
@@ -101,7 +109,8 @@ def dnnl_memory_get_data_handle(memory: Memory) -> Any:
 
 @entry
 def dnnl_memory_set_data_handle(memory: Memory, handle: Any) -> None:
-    """Use other memory from now on."""
+    """Use other memory from now on: an address, an array, or None."""
+    _check_handle(handle, memory.descriptor, memory.engine)
     memory.handle = handle
 
 
