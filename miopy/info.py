@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import platform
 import sys
@@ -103,9 +104,8 @@ def report() -> dict[str, str]:
 
 def main(arguments: list[str]) -> int:
     """Print the report; takes no arguments."""
-    if arguments:
-        print(f"miopy info: takes no arguments, got {' '.join(arguments)}", file=sys.stderr)
-        return 2
+    description = "Print versions, settings, backends and why one is missing."
+    argparse.ArgumentParser("miopy info", description=description).parse_args(arguments)
     lines = report()
     width = max(map(len, lines))
     for label, value in lines.items():

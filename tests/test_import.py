@@ -12,6 +12,7 @@ import pytest
 
 import miopy
 from miopy import backends, info
+from miopy.__main__ import main
 from miopy.backends import host
 from miopy.errors import DeviceError
 
@@ -81,6 +82,32 @@ def test_an_unknown_command_exits_2_and_names_the_commands(arguments):
     )
     assert done.returncode == 2
     assert "demo" in done.stderr and "selftest" in done.stderr and "info" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "command, does",
+    [
+        ("demo", "Train a character model "),
+        ("selftest", "Compare every mode, direction and type "),
+        ("info", "Print versions, settings, backends "),
+        ("weights", "Carry the weights of an RNN "),
+        ("weights convert", "Write the weights of a file in another format."),
+        ("weights describe", "Print and draw where every parameter is."),
+    ],
+)
+def test_help_says_how_a_command_is_used_and_what_it_does(command, does, capsys):
+    with pytest.raises(SystemExit) as stopped:
+        main([*command.split(), "--help"])
+    out = capsys.readouterr().out
+    assert stopped.value.code == 0
+    assert out.startswith(f"usage: miopy {command} ") and f"\n\n{does}" in out
+
+
+def test_info_takes_no_arguments(capsys):
+    with pytest.raises(SystemExit) as stopped:
+        main(["info", "all"])
+    assert stopped.value.code == 2
+    assert "unrecognized arguments: all" in capsys.readouterr().err
 
 
 def test_the_version_is_printed():

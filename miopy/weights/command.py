@@ -72,7 +72,8 @@ def _parser() -> argparse.ArgumentParser:
         "miopy weights", description=DESCRIPTION, formatter_class=formatter
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    one = commands.add_parser("convert", help="write the weights of a file in another format")
+    what = "write the weights of a file in another format"
+    one = commands.add_parser("convert", help=what, description=f"{what.capitalize()}.")
     one.add_argument("source", metavar="IN", help=SUFFIXES)
     one.add_argument("target", metavar="OUT", help=SUFFIXES)
     one.add_argument("--from", dest="format", choices=FORMATS, help="format of IN")
@@ -83,7 +84,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     _add_source_options(one)
     one.set_defaults(run=_convert)
-    other = commands.add_parser("describe", help="print and draw where every parameter is")
+    what = "print and draw where every parameter is"
+    other = commands.add_parser("describe", help=what, description=f"{what.capitalize()}.")
     other.add_argument("source", metavar="IN", nargs="?", help="a file; else the sizes tell")
     other.add_argument("--from", dest="format", choices=FORMATS, help="the format to describe")
     other.add_argument("--picture", metavar="FILE", help="draw it too, into a .png or .svg file")
