@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import re
 import sys
 
@@ -90,6 +91,7 @@ def files(tmp_path):
     )
     np.savez(tmp_path / "double.npz", **{name: np.ones(shape) for name, shape in lstm.items()})
     (tmp_path / "junk.npz").write_bytes(b"junk")
+    (tmp_path / "folder.npz").mkdir()
     return tmp_path
 
 
@@ -99,7 +101,15 @@ def files(tmp_path):
         ("", 2, "the following arguments are required: COMMAND"),
         ("convert gru.npz out.npz", 2, "the following arguments are required: --to"),
         ("convert gru.npz out.npz --to hdf5", 2, "argument --to: invalid choice: 'hdf5'"),
-        ("convert none.npz out.npz --to torch", 1, "No such file or directory: "),
+        (
+            "convert none.npz out.npz --to torch",
+            *(1, "`IN` cannot be used: No such file or directory, got 'none.npz'"),
+        ),
+        ("describe folder.npz", 1, "`IN` cannot be used: Is a directory, got 'folder.npz'"),
+        (
+            "convert gru.npz folder.npz --to torch",
+            *(1, "`OUT` cannot be used: Is a directory, got 'folder.npz'"),
+        ),
         ("convert junk.npz out.npz --to torch", 1, "`IN` must be a whole file of weights: "),
         ("convert empty.npz out.npz --from torch --to torch", 1, "`IN` must have arrays, got "),
         ("convert double.npz o.npz --from torch --to miopen", 1, "`dtype of IN` must be one of "),
@@ -175,6 +185,16 @@ def test_a_mistake_is_named(files, monkeypatch, capsys, command, code, words):
     got, out, err = run(capsys, *command.split())
     assert got == code and words in err and "Traceback" not in err and not out
     assert {path.name for path in files.iterdir()} == before
+
+
+def test_a_full_disk_blames_no_path(files, monkeypatch, capsys):
+    def full(*_, **arrays):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.chdir(files)
+    monkeypatch.setattr(np, "savez", full)
+    code, _, err = run(capsys, *"convert gru.npz out.npz --to torch".split())
+    assert (code, err) == (1, "miopy weights: [Errno 28] No space left on device\n")
 
 
 def test_the_table_has_a_row_for_every_parameter(capsys):

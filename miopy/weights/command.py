@@ -35,17 +35,23 @@ PATHS = {"source": "IN", "target": "OUT", "picture": "--picture"}
 
 
 def main(arguments: list[str]) -> int:
-    """Run a subcommand; 0 if all went well, 1 for a file that cannot be used, 2 for bad options.
+    """Run a subcommand; 0 if all went well, 1 where no file is to blame, such as a full disk, 2 for
+    bad options.
 
-    Raises MiopyError for what is refused.
+    Raises MiopyError for what is refused, files that cannot be used included.
     """
     options = _parser().parse_args(arguments)
     run: Callable[[argparse.Namespace], None] = options.run
     try:
         run(options)
     except OSError as error:
-        print(f"miopy weights: {error}", file=sys.stderr)
-        return 1
+        if error.filename is None:
+            print(f"miopy weights: {error}", file=sys.stderr)
+            return 1
+        path = str(error.filename).removesuffix(files.PARTIAL)
+        unusable = BadParam("path", f"cannot be used: {error.strerror}", path)
+        _spell(unusable, options)
+        raise unusable from error
     except MiopyError as error:
         _spell(error, options)
         raise

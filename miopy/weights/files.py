@@ -27,6 +27,7 @@ from .parameters import Arrays, as_arrays, check_config
 METADATA = "miopy"
 FROM_TORCH = " (from torch by safetensors.torch.save_file(state_dict, path))"
 SUFFIXES = (".npz", ".safetensors")
+PARTIAL = ".partial"  # behind the name of a file that is being written
 # Names that no array has: those of the description, and of the parameters of NumPy's function.
 RESERVED = {".npz": (METADATA, "file", "allow_pickle"), ".safetensors": ("__metadata__",)}
 TYPES: dict[str, np.dtype[Any]] = {
@@ -79,7 +80,7 @@ def write(path: str | Path, format: str, config: RNNConfig, arrays: Arrays) -> N
         "attributes": format_named(format).requirements(config),
     }
     text = json.dumps(description)
-    partial = Path(f"{path}.partial")
+    partial = Path(f"{path}{PARTIAL}")
     try:
         with partial.open("wb") as file:
             save(file, found, text)
