@@ -203,10 +203,28 @@ def test_an_array_interface_gives_its_address() -> None:
         ({"strides": (4, 8)}, "must be contiguous"),
         ({"data": (4098, False)}, "must be aligned to 4 bytes"),
         ({"data": None}, "must expose its memory"),
+        ({"data": ("4096", False)}, "must expose its memory"),
+        ({"data": (4096.0, False)}, "must expose its memory"),
+        ({"data": (-4096, False)}, "must expose its memory"),
+        ({"data": (2**60, False)}, "must expose its memory"),
+        ({"shape": (-2, -3)}, "must expose its memory"),
+        ({"shape": (6.0,)}, "must expose its memory"),
     ],
 )
 def test_an_array_interface_is_checked(change: dict[str, Any], rule: str) -> None:
     assert rule in refused(Exposed("__array_interface__", **change), writable=True)
+
+
+def test_an_array_interface_must_be_whole() -> None:
+    """One without an address stands for a buffer, which is asked for before."""
+    value = Exposed("__array_interface__")
+    del value.__array_interface__["data"]
+    assert "must expose its memory: 'data'" in refused(value)
+
+
+def test_references_are_no_data_for_an_opaque_buffer_either() -> None:
+    with pytest.raises(BadParam, match="must expose its memory"):
+        address_of("x", Exposed("__array_interface__", typestr="|O8"), nbytes=24)
 
 
 def test_strides_of_lengths_1_do_not_matter() -> None:

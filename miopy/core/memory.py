@@ -8,6 +8,7 @@ memory: a NumPy array, anything with the buffer protocol, `__array_interface__`,
 from __future__ import annotations
 
 import math
+import operator
 import sys
 from collections.abc import Callable, Sequence
 from functools import lru_cache
@@ -34,6 +35,8 @@ NATIVE = {  # the types of elements that NumPy has
 }
 _NAMES = {dtype: name for name, dtype in NATIVE.items()}
 _ALIGNMENT = {name: dtype.itemsize for name, dtype in NATIVE.items()} | {"bfloat16": 2}
+# What objects raise that expose less than they claim.
+_UNREADABLE = (AttributeError, BufferError, LookupError, RuntimeError, TypeError, ValueError)
 _LAST = 2**56 - 1  # no process has memory above, on any processor
 _NUMBERS = "bBhHiIlLqQefdg"  # the letters of integers and reals
 
@@ -311,7 +314,7 @@ def _memory(argument: str, value: Any, location: Location, kinds: str = _KINDS) 
             return _of_interface(interface, CUDA)
     except MiopyError:  # the location's, which knows nothing of the object
         raise
-    except (AttributeError, BufferError, RuntimeError, TypeError, ValueError) as error:
+    except _UNREADABLE as error:
         raise BadParam(argument, f"must expose its memory: {error}") from error
     raise BadParam(argument, kinds, type(value).__name__)
 
@@ -347,9 +350,12 @@ def _of_interface(interface: dict[str, Any], kind: str) -> _Memory:
     the contents are still being written: 1 and 2 are the default streams, None needs no waiting."""
     address, read_only = interface["data"]
     dtype = np.dtype(interface["typestr"])
-    shape, strides = interface["shape"], interface.get("strides")
+    shape, strides = tuple(map(operator.index, interface["shape"])), interface.get("strides")
+    address = operator.index(address)
+    if dtype.hasobject or not 0 <= address <= _LAST or min(shape, default=0) < 0:
+        raise ValueError(f"shape {shape} of {dtype} at {address:#x} is no data")
     return _Memory(
-        tuple(shape),
+        shape,
         address,
         math.prod(shape) * dtype.itemsize,
         _name(dtype),
