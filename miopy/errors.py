@@ -15,7 +15,11 @@ def brief(value: Any) -> str:
     kind = type(value)
     if is_dataclass(kind) and kind.__eq__ is object.__eq__:
         value = getattr(kind, "c_name", kind.__name__)
-    text = " ".join(line.strip() for line in repr(value).splitlines())
+    try:
+        text = repr(value)
+    except Exception:  # a caller's own
+        text = object.__repr__(value)
+    text = " ".join(line.strip() for line in text.splitlines())
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
 
 

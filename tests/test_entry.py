@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import pytest
 
-from miopy import errors, miopen
+from miopy import cudnn, errors, miopen
 from miopy.calls.arguments import check_descriptors, check_enum, check_integer, check_integers
 from miopy.dialects.miopen.entry import STATUS, entry
 from miopy.dialects.miopen.tensor import SeqTensorDescriptor, TensorDescriptor
@@ -55,6 +56,18 @@ def test_an_array_in_the_place_of_a_number_does_not_fill_the_message() -> None:
     message = str(raised.value)
     assert message.startswith("`workSpaceSize` must be an integer, got array([[0., 0.")
     assert "\n" not in message and len(message) < 300
+
+
+def test_an_object_that_cannot_be_shown_is_refused_all_the_same() -> None:
+    class Silent:
+        def __repr__(self) -> str:
+            raise ValueError("no words")
+
+    value: Any = Silent()
+    with pytest.raises(BadParam) as raised:  # whose message is kept where the call ends
+        cudnn.cudnnGetLastErrorString(value)
+    assert "must be an integer, got <" in str(raised.value)
+    assert cudnn.cudnnGetLastErrorString(1000) == str(raised.value)
 
 
 def test_errors_own_status_is_kept() -> None:
@@ -149,6 +162,12 @@ def test_bad_descriptor_array_is_refused_naming_the_index(values: Any, message: 
 def test_a_mapping_is_no_array() -> None:
     with pytest.raises(BadParam, match="`dimsA` must hold 2 integers and ends at index 1"):
         check_integers("dimsA", {0: 4}, 2, minimum=1)  # type: ignore[arg-type]
+
+
+def test_a_pointer_that_is_null_is_no_array() -> None:
+    null: Any = ctypes.POINTER(ctypes.c_int)()
+    with pytest.raises(BadParam, match="`dimsA` must be an array of integers: NULL"):
+        check_integers("dimsA", null, 2, minimum=1)
 
 
 def test_integers_are_accepted_up_to_64_bits() -> None:

@@ -61,6 +61,8 @@ def first_of(argument: str, values: Any, count: int, what: str) -> Iterator[tupl
         except LookupError:
             rule = f"must hold {count} {what} and ends at index {index}"
             raise BadParam(argument, rule) from None
+        except (RuntimeError, TypeError, ValueError) as error:  # such as of pointers that are NULL
+            raise BadParam(argument, f"must be an array of {what}: {error}", values) from None
         yield index, value
 
 
