@@ -98,6 +98,7 @@ def test_without_states_only_the_rate_is_stored(handle):
         ({"seed": -1}, "seed"),
         ({"seed": 2**64}, "seed"),
         ({"handle": None}, "handle"),
+        ({"states": bytes(16384 * 24)}, "states"),
     ],
 )
 @pytest.mark.parametrize(

@@ -86,7 +86,7 @@ def cudnnSetDropoutDescriptor(
                        the probability is stored, and nothing can be dropped
     stateSizeInBytes   at least cudnnDropoutGetStatesSize, unless states is None
     """
-    described = _described(handle, dropout, states, stateSizeInBytes, seed, writable=True)
+    described = _described(handle, dropout, states, stateSizeInBytes, seed)
     if described.states is not None:
         backend = handle.backend
         backend.initialize_dropout_states(described.states, described.states_nbytes, described.seed)
@@ -119,15 +119,15 @@ def cudnnGetDropoutDescriptor(
 
 
 def _described(
-    handle: Handle, dropout: float, states: Any, size: int, seed: int, *, writable: bool = False
+    handle: Handle, dropout: float, states: Any, size: int, seed: int
 ) -> DropoutDescriptor:
-    """A descriptor of these arguments, checked."""
+    """A descriptor of these arguments, checked. Every mask writes its states."""
     rate = check_real("dropout", dropout)
     if not 0 <= rate <= 1:
         raise BadParam("dropout", "must be from 0 to 1", rate)
     backend = handle.backend
     address, nbytes, seed = masks.random_states(
-        backend, states, size, seed, writable=writable, optional=True
+        backend, states, size, seed, writable=True, optional=True
     )
     needed = backend.dropout_states_nbytes(sys.maxsize)
     if address is not None and nbytes < needed:
