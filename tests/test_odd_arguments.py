@@ -13,7 +13,18 @@ import pytest
 from miopy import cudnn, miopen, mpsgraph, onednn, tensorflow_cudnn
 from miopy.errors import BadParam, MiopyError
 
-NO_NUMBERS = ("1.5", b"1", np.str_("2"), 1j, np.complex64(1), 10**400, None, [1.0])
+NO_NUMBERS = (
+    "1.5",
+    b"1",
+    np.str_("2"),
+    1j,
+    np.complex64(1),
+    10**400,
+    None,
+    [1.0],
+    np.array("1"),
+    np.array(b"2"),
+)
 NO_FLAGS = (np.array([1, 2]), np.array([1]), "True", 2, -1, 1.0, None)
 NO_ENUMERATORS = ([], {}, "1", 1.0, np.array([1, 2]), None)
 
