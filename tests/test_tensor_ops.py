@@ -289,6 +289,25 @@ def test_a_scalar_must_fit_the_tensors_type(handle: Handle, dtype: str, alpha: f
         miopen.miopenSetTensor(handle, y.desc, y.block, alpha)
 
 
+def bfloat16_of(handle: Handle, alpha: float) -> np.float32:
+    y = np.zeros(1, np.uint16)
+    miopen.miopenSetTensor(handle, tensor((1,), None, miopen.miopenBFloat16), y.ctypes.data, alpha)
+    return (y.astype(np.uint32) << 16).view(np.float32)[0]
+
+
+def test_a_bfloat16_is_infinite_only_if_it_is_given_so(handle: Handle) -> None:
+    assert bfloat16_of(handle, -np.inf) == -np.inf
+    assert bfloat16_of(handle, 3.389e38) == np.float32(255 * 2.0**120)
+    for alpha in (3.4e38, 1e39):
+        with pytest.raises(BadParam, match="`alpha` must be a bfloat16, a number that fits"):
+            bfloat16_of(handle, alpha)
+
+
+@pytest.mark.parametrize("bits", [0x7FC00000, 0xFFFFFFFF, 0x7F800001])
+def test_every_nan_is_one_of_bfloat16(handle: Handle, bits: int) -> None:
+    assert np.isnan(bfloat16_of(handle, np.uint32(bits).view(np.float32)))
+
+
 def test_a_float8_scalar_must_be_memory(handle: Handle) -> None:
     desc = tensor((3,), None, miopen.miopenFloat8)
     with pytest.raises(BadParam, match="number that fits or memory"):

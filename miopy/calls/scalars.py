@@ -6,6 +6,7 @@ Each is given as a real number (1.0, not 1), memory that holds one value, or the
 from __future__ import annotations
 
 import ctypes
+import math
 import numbers
 import struct
 from typing import Any
@@ -46,7 +47,7 @@ def _encoded(argument: str, value: numbers.Real, dtype: str) -> bytes:
     try:
         number = float(value)
         if dtype == "bfloat16":
-            return struct.pack("=H", _bfloat16(number))
+            return struct.pack("=H", _fitting_bfloat16(number))
         if "int" in dtype and number.is_integer():
             return struct.pack(_FORMATS[dtype], int(number))
         return struct.pack(_FORMATS[dtype], number)
@@ -58,8 +59,18 @@ def _encoded(argument: str, value: numbers.Real, dtype: str) -> bytes:
 
 def _bfloat16(number: float) -> int:
     """The bits of the nearest bfloat16, the even one of two."""
+    if math.isnan(number):  # whose bits rounding could carry over
+        return 0x7FC0
     (bits,) = struct.unpack("=I", struct.pack("=f", number))
     return int(bits + 0x7FFF + (bits >> 16 & 1)) >> 16
+
+
+def _fitting_bfloat16(number: float) -> int:
+    """The same, but OverflowError for a number that only infinity is near to, as of other types."""
+    bits = _bfloat16(number)
+    if bits & 0x7FFF == 0x7F80 and math.isfinite(number):
+        raise OverflowError
+    return bits
 
 
 def rounded_to_bfloat16(number: float) -> float:
