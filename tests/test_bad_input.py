@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+
 import numpy as np
 import pytest
 from cases import PACKED, PADDED, SEQ_LAYOUTS, Case
@@ -78,6 +80,14 @@ def test_declared_space_that_is_no_size(name, declared):
     run = ready()
     for _, size in spaces_of(name):
         assert_error(refused(run, name, **{size: declared}), size, BAD)
+
+
+@pytest.mark.parametrize("name", PASSES)
+def test_declared_space_is_whatever_stands_for_an_integer(name):
+    run = ready()
+    function, arguments = run.call(name)
+    given = inspect.signature(function).bind(*arguments).arguments
+    function(**given | {size: np.array(given[size]) for _, size in spaces_of(name)})
 
 
 @pytest.mark.parametrize(("name", "argument"), each(TENSORS))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -71,7 +72,7 @@ class DataArguments:
 
     def opaque(self, buffer: Buffer, *, writable: bool) -> None:
         """Add a buffer without element type; NULL is allowed if it may be empty."""
-        name, _, nbytes = buffer
+        name, nbytes = buffer.argument, operator.index(buffer.nbytes)
         read = reader(
             name,
             nbytes=nbytes,
