@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import gc
+import inspect
 import weakref
 from concurrent.futures import ThreadPoolExecutor
 
@@ -113,6 +114,28 @@ def test_numbers_that_equal_others_are_no_integers(number):
     for name in PASSES:
         error = refused(run, name, sequenceLen=number)
         assert_error(error, "sequenceLen", BAD)
+
+
+def test_a_number_that_changes_is_read_again():
+    """As tensors of torch may, which stand for integers and can be hashed."""
+
+    class Count:
+        def __init__(self, value):
+            self.value = value
+
+        def __index__(self):
+            return self.value
+
+    run = ready(PACKED)
+    count = Count(argument_of(run, "forward_inference", "workSpaceNumBytes"))
+    function, arguments = run.call("forward_inference")
+    given = inspect.signature(function).bind(*arguments).arguments
+    given["workSpaceNumBytes"] = count
+    for _ in range(3):
+        function(**given)
+    count.value = 0
+    with pytest.raises(BufferTooSmall):
+        function(**given)
 
 
 def test_members_of_other_enumerations_are_refused():

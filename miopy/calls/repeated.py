@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 import itertools
+import operator
 import typing
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, ClassVar, ParamSpec, cast
@@ -160,7 +161,7 @@ def repeated(
         data = [name for name in others if hints[name] is Any]
         parts = [_key_part(name, hints[name]) for name in others]
         holder = object_parameters(function)[0]
-        given = {"_also": also, "_versions": versions, "_around": around}
+        given = {"_also": also, "_around": around, "_index": operator.index, "_versions": versions}
         run = "found.run({data})"
         if around:
             run += f" if not {handle}.profiling else _around({handle}, found.run, {{data}})"
@@ -189,7 +190,7 @@ def _key_part(name: str, hint: Any) -> str:
         return f"_versions({name})"
     kind, is_optional = object_class(hint)
     if kind is None:
-        return f"{name}, type({name})"  # 1.0 equals 1, and is refused
+        return f"_index({name}), type({name})"  # what it is now: tensors may count, and change
     held = [f"{name}.{part} and {name}.{part}.version" for part in kind.holds]
     given = ", ".join([f"{name}.version", *held])
     return f"{name} and ({given})" if is_optional else given
