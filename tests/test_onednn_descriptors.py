@@ -233,6 +233,13 @@ def test_quantization_parameters():
         assert getter(attr) == (2, 8, (2.0, 3.0))
 
 
+def test_a_mask_is_taken_as_it_is_now():
+    attr, mask = dn.dnnl_primitive_attr_create(), np.array(0)
+    dn.dnnl_primitive_attr_set_rnn_weights_qparams(attr, 1, mask, [1.0])
+    mask[...] = 24
+    assert dn.dnnl_primitive_attr_get_rnn_weights_qparams(attr) == (1, 0, (1.0,))
+
+
 def test_queries_of_primitive_descriptors():
     run = OnednnRun(OnednnCase("lstm", "sum", projection=4), "host", user_scratchpad=False)
     query = dn.dnnl_primitive_desc_query

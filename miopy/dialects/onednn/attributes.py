@@ -158,13 +158,12 @@ def dnnl_primitive_attr_get_rnn_weights_projection_qparams(
 
 
 def _scales(count: int, mask: int, scales: Any) -> WeightScales:
-    number = check_integer("count", count, 1)
-    check_integer("mask", mask, 0)
+    number, bits = check_integer("count", count, 1), check_integer("mask", mask, 0)
     values = tuple(
         check_float(f"scales[{index}]", scale)
         for index, scale in first_of("scales", scales, number, "numbers")
     )
-    return WeightScales(mask, values)
+    return WeightScales(bits, values)
 
 
 def _shown(weights: WeightScales | None) -> tuple[int, int, tuple[float, ...]]:
