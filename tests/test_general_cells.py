@@ -91,6 +91,9 @@ def test_given_products_equal_the_reference(cell, num_directions, device):
         (("gru", 1, 1, {"flips_update": True}), "flips_update.*must be False for gru"),
         (("lstm", 4, 2, {"given_products": True}), "input_size.*must be 8"),
         (("lstm", 1, 1, {"given_products": True, "skip_input": True}), "given_products.*False"),
+        (("lstm", 1, 1, {"skip_input": "no"}), "`skip_input` must be True or False, got 'no'"),
+        (("lstm", 1, 1, {"dropout": 0.5}), "`dropout` must be True or False, got 0.5"),
+        (("leaky_relu", 1, 1, {"slope": "0"}), "`slope` must be finite, got '0'"),
     ],
 )
 def test_a_configuration_is_refused(arguments, rule):

@@ -7,9 +7,11 @@ import operator
 from collections.abc import Collection
 from dataclasses import dataclass, fields
 from functools import lru_cache
-from numbers import Real
+from numbers import Integral, Real
 from struct import pack
 from typing import Any
+
+import numpy as np
 
 from ..errors import BadParam
 from .cells import ACTIVATIONS, CELLS, Cell
@@ -61,6 +63,10 @@ CHOICES: dict[str, Collection[str]] = {
     "direction": DIRECTIONS,
 }
 SIZES = ("input_size", "hidden_size", "num_layers", "projection_size", "recurrent_size")
+FLAGS = (
+    *("skip_input", "dropout", "flips_update", "recurrent_mask", "given_products"),
+    *("idle_keeps_state", "independent", "onednn_attention"),
+)
 
 
 def _size(name: str, value: Any) -> int:
@@ -72,6 +78,13 @@ def _size(name: str, value: Any) -> int:
     if size < 0:
         raise BadParam(name, "must not be negative", size)
     return size
+
+
+def _flag(name: str, value: Any) -> bool:
+    """value as a bool; text that says no would be a yes. Raises BadParam."""
+    if isinstance(value, Integral | np.bool_) and value in (0, 1):
+        return bool(value)
+    raise BadParam(name, "must be True or False", value)
 
 
 @dataclass(frozen=True)
@@ -154,6 +167,8 @@ class RNNConfig:
         for name in SIZES:
             # 8.0 equals 8: what is remembered of one would be the answer for the other.
             object.__setattr__(self, name, _size(name, getattr(self, name)))
+        for name in FLAGS:
+            object.__setattr__(self, name, _flag(name, getattr(self, name)))
         self._check_topology()
         self._check_numbers()
 
@@ -191,7 +206,9 @@ class RNNConfig:
             raise BadParam("slope", f"must be None, {self.cell} has none", self.slope)
         if self.onednn_attention and not self.record.attention:
             raise BadParam("onednn_attention", f"must be False, {self.cell} takes no attention")
-        if self.slope is not None and not math.isfinite(self.slope):
+        if self.slope is not None and not (
+            isinstance(self.slope, Real) and math.isfinite(self.slope)
+        ):
             raise BadParam("slope", "must be finite", self.slope)
         self._check_general()
         if self.given_products and self.skip_input:
