@@ -63,10 +63,6 @@ CHOICES: dict[str, Collection[str]] = {
     "direction": DIRECTIONS,
 }
 SIZES = ("input_size", "hidden_size", "num_layers", "projection_size", "recurrent_size")
-FLAGS = (
-    *("skip_input", "dropout", "flips_update", "recurrent_mask", "given_products"),
-    *("idle_keeps_state", "independent", "onednn_attention"),
-)
 
 
 def _size(name: str, value: Any) -> int:
@@ -167,8 +163,10 @@ class RNNConfig:
         for name in SIZES:
             # 8.0 equals 8: what is remembered of one would be the answer for the other.
             object.__setattr__(self, name, _size(name, getattr(self, name)))
-        for name in FLAGS:
-            object.__setattr__(self, name, _flag(name, getattr(self, name)))
+        for field in fields(self):
+            if field.type == "bool":
+                flag = _flag(field.name, getattr(self, field.name))
+                object.__setattr__(self, field.name, flag)
         self._check_topology()
         self._check_numbers()
 
