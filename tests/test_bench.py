@@ -15,6 +15,7 @@ import bench
 import bench_apart
 import bench_jobs
 import bench_limits
+import bench_machine
 import bench_plots
 import bench_record
 import bench_report
@@ -58,6 +59,8 @@ def canned() -> Record:
         (["--shapes", "rnn H3 B1 T2"], "'rnn H3 B1 T2' is no shape"),
         (["--shapes", "gru H3 B0 T2"], "'gru H3 B0 T2' is no shape"),
         (["--append"], "--append needs --output"),
+        (["--beside", "-1"], "--beside must not be negative, got -1"),
+        (["--beside", "1", "--cells"], "--beside is of rows, neither --alone, --abi, --gemm nor"),
         (["--budget", "0"], "--budget must be above 0, got 0"),
         (["--sides", "eager"], "invalid choice: 'eager'"),
         (["--passes", "backward"], "invalid choice: 'backward'"),
@@ -176,6 +179,15 @@ def test_miopy_is_kept_to_instructions(tmp_path):
     run("--isa", "avx2", "--only", TINY.name, "--output", output)
     machine = json.loads(Path(f"{output}.json").read_text())["machine"]
     assert machine["MIOPY_ISA"] == machine["all kept to"] == "avx2"
+
+
+def test_others_are_busy_meanwhile(tmp_path):
+    before = os.times().children_user
+    with bench_machine.busy(2):
+        time.sleep(0.3)
+    assert os.times().children_user > before + 0.05
+    bench_report.write_markdown(Record(MACHINE | {"busy programs": 1}), tmp_path / "busy.md")
+    assert "Meanwhile 1 other program was busy" in (tmp_path / "busy.md").read_text()
 
 
 def test_a_process_that_breaks_down_ends_the_program():
@@ -328,7 +340,9 @@ def test_disturbed_turns_count_only_where_others_lack(monkeypatch):
     monkeypatch.setattr(bench_timing, "LEAST_CALLS", 5)
     turns = iter([([ms], disturbed) for ms, disturbed in ends])
     monkeypatch.setattr(bench_timing, "turn", lambda job, is_short: next(turns))
-    assert bench_timing.interleaved({"a": lambda: None}, 0)["a"] == [1, 2, 7, 8, 9]
+    given = {"a": lambda: None}
+    assert bench_timing.interleaved(given, 0)["a"] == [1, 2, 7, 8, 9]
+    assert bench_timing.interleaved(given, 0, keeps_all=True)["a"] == [1, 9, 2, 8, 7]
 
 
 def test_nothing_is_timed_while_a_thread_of_the_process_runs(monkeypatch):

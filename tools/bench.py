@@ -13,6 +13,7 @@
     python tools/bench.py --dtype bfloat16       the rows in the other type
     python tools/bench.py --isa avx2             as on a machine that has no more, as far as sides
                                                  can be kept to that
+    python tools/bench.py --beside 1 --quick     while another program keeps a processor busy
     python tools/bench.py --abi                  what calls from C cost beside the work
     python tools/bench.py --gemm                 the matrix product, against NumPy's OpenBLAS
     python tools/bench.py --cells                oneDNN's cells, in its words, against it
@@ -61,7 +62,10 @@ Work = tuple[Shape, str]
 def run(record: Record, work: list[Work], options: argparse.Namespace) -> None:
     """Add the rows to the record, and write it after each."""
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
-    end = time.perf_counter() + options.seconds
+    end, given = (
+        time.perf_counter() + options.seconds,
+        (options.sides, options.budget, options.beside),
+    )
     # A thread that draws the bar would take a core from those that are timed.
     with Progress(*columns, TimeRemainingColumn(), auto_refresh=False, transient=True) as progress:
         bar = progress.add_task("", total=len(work))
@@ -70,7 +74,7 @@ def run(record: Record, work: list[Work], options: argparse.Namespace) -> None:
                 break
             progress.update(bar, description=shape.name, refresh=True)
             modes = [mode for each, mode in work if each == shape]
-            for mode, found in time_apart(shape, modes, options.sides, options.budget):
+            for mode, found in time_apart(shape, modes, *given):
                 record.add(shape, mode, found)
                 progress.update(bar, advance=1, refresh=True)
                 if options.output:
@@ -119,6 +123,8 @@ def parse(argv: list[str] | None) -> tuple[argparse.ArgumentParser, argparse.Nam
     parser.add_argument(
         "--isa", choices=KEPT_TO, help="keep all sides to it, which leaves some out"
     )
+    busy = "programs that keep a processor busy each meanwhile"
+    parser.add_argument("--beside", type=int, default=0, metavar="N", help=busy)
     passes = {"nargs": "+", "choices": PASSES, "default": list(PASSES)}
     parser.add_argument("--passes", **passes, help="of these")
     parser.add_argument("--sides", nargs="+", choices=SIDES, help="instead of all but unrolled")
@@ -132,6 +138,12 @@ def parse(argv: list[str] | None) -> tuple[argparse.ArgumentParser, argparse.Nam
     parser.add_argument("--gemm", action="store_true", help="instead: products against OpenBLAS")
     parser.add_argument("--cells", action="store_true", help="instead: oneDNN's cells against it")
     options = parser.parse_args(argv)
+    complete(parser, options)
+    return parser, options
+
+
+def complete(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
+    """Ends the program if the options contradict each other; else sets what others imply."""
     if options.budget is None:
         options.budget = 0.5 if options.suite == "quick" else 2.0
     for side in options.sides or []:
@@ -144,14 +156,18 @@ def parse(argv: list[str] | None) -> tuple[argparse.ArgumentParser, argparse.Nam
     options.sides = options.sides or bench_sides.defaults(options.dtype, options.isa)
     if not options.budget > 0:
         parser.error(f"--budget must be above 0, got {options.budget:g}")
-    if options.abi or options.gemm or options.cells:
+    if options.beside < 0:
+        parser.error(f"--beside must not be negative, got {options.beside}")
+    others = options.abi or options.gemm or options.cells
+    if options.beside and (others or options.alone):
+        parser.error("--beside is of rows, neither --alone, --abi, --gemm nor --cells")
+    if others:
         if options.isa:
             parser.error("--isa keeps rows to it, neither --abi, --gemm nor --cells")
         if options.shapes:
             parser.error("--shapes are of rows, not of --abi, --gemm or --cells")
     if options.append and not options.output:
         parser.error("--append needs --output")
-    return parser, options
 
 
 def open_record(parser: argparse.ArgumentParser, options: argparse.Namespace) -> Record:
@@ -160,6 +176,8 @@ def open_record(parser: argparse.ArgumentParser, options: argparse.Namespace) ->
         about["dtype"] = options.dtype
     if options.isa:
         about["all kept to"] = options.isa
+    if options.beside:
+        about["busy programs"] = options.beside
     path = options.output and options.output.with_suffix(".json")
     if not (options.append and path.exists()):
         if path:

@@ -17,7 +17,7 @@ from bench_shapes import Shape
 
 
 def time_apart(
-    shape: Shape, modes: Sequence[str], sides: Sequence[str], budget: float
+    shape: Shape, modes: Sequence[str], sides: Sequence[str], budget: float, beside: int = 0
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """`time_shape` of a new process, which ends with the last row, or when no more are asked for.
 
@@ -25,7 +25,7 @@ def time_apart(
     """
     processes = get_context("spawn")
     rows, sender = processes.Pipe(duplex=False)
-    given = sender, shape, modes, sides, budget
+    given = sender, shape, modes, sides, budget, beside
     process = processes.Process(target=_send_rows, args=given, daemon=True)
     process.start()
     sender.close()

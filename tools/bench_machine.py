@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Iterable
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from datetime import date
 from importlib import metadata
 from pathlib import Path
@@ -21,6 +24,14 @@ KEPT_TO = {
         "ONEDNN_MAX_CPU_ISA": "AVX2",
     }
 }
+# A program that keeps a processor busy for as long as the one that started it lives.
+BUSY = """
+import os
+parent = os.getppid()
+while os.getppid() == parent:
+    for _ in range(100000):
+        pass
+"""
 
 
 def threads() -> int:
@@ -37,6 +48,18 @@ def share_threads() -> None:
 def keep_to(isa: str) -> None:
     """Keep what is loaded from now on, here and in processes to come, to an instruction set."""
     os.environ |= KEPT_TO[isa]
+
+
+@contextmanager
+def busy(programs: int) -> Iterator[None]:
+    """So many others run meanwhile, each of which would have a processor for itself."""
+    started = [subprocess.Popen([sys.executable, "-c", BUSY]) for _ in range(programs)]
+    try:
+        yield
+    finally:
+        for program in started:
+            program.kill()
+            program.wait()
 
 
 def cpu() -> str:

@@ -32,6 +32,10 @@ OF_KEPT = """\
 The processor has more instructions than those of {isa}, to which all sides were kept; who cannot
 be, {others}, is left out.
 """
+OF_BESIDE = """\
+Meanwhile {count} other {programs} busy without pause, and no turn that this disturbed is left out.
+The machine's limits are those without.
+"""
 # By what follows a record's name in those of its plots.
 PLOTS = {
     "": "Speed-up of miopy over each peer, shape by shape",
@@ -102,6 +106,7 @@ def write_markdown(record: Record, path: Path) -> None:
         TEXT.format(dtype=record.dtype),
         *([OF_BFLOAT16] if record.dtype == "bfloat16" else []),
         *([OF_KEPT.format(isa=record.kept_to, others=UNKEPT)] if record.kept_to else []),
+        *([beside_text(record.beside)] if record.beside else []),
         f"{title(record)}.",
         "",
         *(f"- {line}" for line in summary(record)),
@@ -115,6 +120,10 @@ def write_markdown(record: Record, path: Path) -> None:
             lines += [markdown(names), "|---|---|" + "--:|" * (len(names) - 2)]
             lines += [markdown(cells(record, row, "**{}**")) for row in rows]
     path.write_text("\n".join([*lines, ""]))
+
+
+def beside_text(count: int) -> str:
+    return OF_BESIDE.format(count=count, programs="program was" if count == 1 else "programs were")
 
 
 def limits_text(record: Record) -> list[str]:

@@ -8,6 +8,7 @@ from typing import Any
 import bench_sides
 import numpy as np
 from bench_jobs import Miopy, Network, disagreement, matrices_apart
+from bench_machine import busy
 from bench_shapes import STEP, Shape
 from bench_sides import OURS, TITLES
 from bench_timing import figures, interleaved
@@ -23,10 +24,13 @@ AGREE_OF_RELU = {"float32": 5e-3, "bfloat16": 0.3}
 
 
 def time_shape(
-    shape: Shape, modes: Sequence[str], sides: Sequence[str], budget: float
+    shape: Shape, modes: Sequence[str], sides: Sequence[str], budget: float, beside: int = 0
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The figures of each mode, as records have them. Ends the program where sides disagree; but in
-    bfloat16, where floats tell who is right, a peer that is wrong is left out and named."""
+    """The figures of each mode, as records have them, measured beside so many busy programs.
+
+    Ends the program where sides disagree; but in bfloat16, where floats tell who is right, a peer
+    that is wrong is left out and named.
+    """
     network = Network(shape, mi.miopenCreate())
     data = network.draw()
     made = {side: bench_sides.make(side, network, data) for side in sides}
@@ -41,7 +45,9 @@ def time_shape(
                 where = f"{shape.name}, {mode}: {TITLES[side]}'s results"
                 raise SystemExit(f"{where} differ by {found:.1e}, nothing is timed")
             del jobs[side]
-        row = figures(interleaved(jobs, budget)) | {"difference": apart}
+        with busy(beside):
+            times = interleaved(jobs, budget, keeps_all=bool(beside))
+        row = figures(times) | {"difference": apart}
         yield mode, row | ({"wrong": wrong} if wrong else {})
 
 

@@ -57,10 +57,12 @@ def are_enough(turns: list[list[float]]) -> bool:
     return len(turns) >= LEAST_TURNS and sum(map(len, turns)) >= LEAST_CALLS
 
 
-def interleaved(jobs: Mapping[str, Job], budget: float) -> dict[str, list[float]]:
+def interleaved(
+    jobs: Mapping[str, Job], budget: float, *, keeps_all: bool = False
+) -> dict[str, list[float]]:
     """Milliseconds of every call, by job, in about `budget` seconds; nobody always comes first.
 
-    Turns that other programs disturbed are left out, unless too few others remain.
+    Turns that other programs disturbed are left out, unless too few others remain or `keeps_all`.
     """
     quiet: dict[str, list[list[float]]] = {name: [] for name in jobs}
     disturbed: dict[str, list[list[float]]] = {name: [] for name in jobs}
@@ -78,7 +80,7 @@ def interleaved(jobs: Mapping[str, Job], budget: float) -> dict[str, list[float]
         ):
             for name in order:
                 times, was_disturbed = turn(jobs[name], is_short[name])
-                (disturbed if was_disturbed else quiet)[name].append(times)
+                (disturbed if was_disturbed and not keeps_all else quiet)[name].append(times)
             order.append(order.pop(0))
     finally:
         gc.enable()
