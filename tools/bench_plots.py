@@ -173,4 +173,6 @@ def scaling(record: Record) -> Figure:
 def heading(figure: Figure, record: Record, start: str = "") -> None:
     about = record.machine
     text = f"{start}{about['cpu']}, {about['threads']} threads, {about['date']}, {record.dtype}"
+    if record.beside:
+        text += f", busy programs {record.beside}"
     figure.suptitle(text, fontsize="medium", x=0.99, ha="right")
