@@ -62,10 +62,8 @@ Work = tuple[Shape, str]
 def run(record: Record, work: list[Work], options: argparse.Namespace) -> None:
     """Add the rows to the record, and write it after each."""
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
-    end, given = (
-        time.perf_counter() + options.seconds,
-        (options.sides, options.budget, options.beside),
-    )
+    given = options.sides, options.budget, options.beside
+    end = time.perf_counter() + options.seconds
     # A thread that draws the bar would take a core from those that are timed.
     with Progress(*columns, TimeRemainingColumn(), auto_refresh=False, transient=True) as progress:
         bar = progress.add_task("", total=len(work))
