@@ -93,7 +93,8 @@ def test_given_products_equal_the_reference(cell, num_directions, device):
         (("lstm", 1, 1, {"given_products": True, "skip_input": True}), "given_products.*False"),
         (("lstm", 1, 1, {"skip_input": "no"}), "`skip_input` must be True or False, got 'no'"),
         (("lstm", 1, 1, {"dropout": 0.5}), "`dropout` must be True or False, got 0.5"),
-        (("leaky_relu", 1, 1, {"slope": "0"}), "`slope` must be finite, got '0'"),
+        (("leaky_relu", 1, 1, {"slope": "0"}), "`slope` must be a finite number, got '0'"),
+        (("leaky_relu", 1, 1, {"slope": 10**400}), "`slope` must be a finite number, got 1000"),
     ],
 )
 def test_a_configuration_is_refused(arguments, rule):

@@ -209,6 +209,8 @@ def test_an_array_interface_gives_its_address() -> None:
         ({"data": (2**60, False)}, "must expose its memory"),
         ({"shape": (-2, -3)}, "must expose its memory"),
         ({"shape": (6.0,)}, "must expose its memory"),
+        ({"typestr": "f4,("}, "must expose its memory"),
+        ({"data": (2**56 - 9, False)}, "must expose its memory"),
     ],
 )
 def test_an_array_interface_is_checked(change: dict[str, Any], rule: str) -> None:

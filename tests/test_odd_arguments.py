@@ -24,6 +24,7 @@ NO_NUMBERS = (
     [1.0],
     np.array("1"),
     np.array(b"2"),
+    np.array("1", object),
 )
 NO_FLAGS = (np.array([1, 2]), np.array([1]), "True", 2, -1, 1.0, None)
 NO_ENUMERATORS = ([], {}, "1", 1.0, np.array([1, 2]), None)

@@ -180,6 +180,7 @@ def test_a_type_of_tensorflow_is_known_by_its_name():
         ("T", 3, "Expected DataType for argument 'T' not 3."),
         ("T", None, "Expected DataType for argument 'T' not None."),
         ("T", ("f4", -1), "Expected DataType for argument 'T' not ('f4', -1)."),
+        ("T", ("f4,(", (2,)), "Expected DataType for argument 'T' not ('f4,(', (2,))."),
         ("num_layers", [1], "num_layers is not a scalar"),
         ("num_units", np.zeros(2, np.int32), "num_units is not a scalar"),
         ("input_size", np.zeros((1, 1), np.int32), "input_size is not a scalar"),

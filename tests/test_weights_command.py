@@ -105,6 +105,12 @@ def files(tmp_path):
             "convert none.npz out.npz --to torch",
             *(1, "`IN` cannot be used: No such file or directory, got 'none.npz'"),
         ),
+        ("describe ./none.npz", 1, "`IN` cannot be used: No such file or directory, got "),
+        (
+            "convert gru.npz ./folder.npz --to torch",
+            1,
+            "`OUT` cannot be used: Is a directory, got ",
+        ),
         ("describe folder.npz", 1, "`IN` cannot be used: Is a directory, got 'folder.npz'"),
         (
             "convert gru.npz folder.npz --to torch",

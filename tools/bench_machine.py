@@ -26,9 +26,8 @@ KEPT_TO = {
 }
 # A program that keeps a processor busy for as long as the one that started it lives.
 BUSY = """
-import os
-parent = os.getppid()
-while os.getppid() == parent:
+import os, sys
+while os.getppid() == int(sys.argv[1]):
     for _ in range(100000):
         pass
 """
@@ -53,7 +52,8 @@ def keep_to(isa: str) -> None:
 @contextmanager
 def busy(programs: int) -> Iterator[None]:
     """So many others run meanwhile, each of which would have a processor for itself."""
-    started = [subprocess.Popen([sys.executable, "-c", BUSY]) for _ in range(programs)]
+    command = [sys.executable, "-c", BUSY, str(os.getpid())]
+    started = [subprocess.Popen(command) for _ in range(programs)]
     try:
         yield
     finally:

@@ -117,7 +117,7 @@ def check_positive(**values: int) -> tuple[int, ...]:
 def check_real(argument: str, value: Any) -> float:
     """value as a float; BadParam unless it is a real number that one can hold. Text is none."""
     other = isinstance(value, str | bytes | numbers.Complex) or not hasattr(value, "__float__")
-    other |= getattr(getattr(value, "dtype", None), "kind", None) in ("S", "U")  # an array of text
+    other |= getattr(getattr(value, "dtype", None), "kind", None) in ("S", "U", "T", "O")  # arrays
     try:
         if isinstance(value, numbers.Real) or not other:
             return float(value)

@@ -83,6 +83,13 @@ def _flag(name: str, value: Any) -> bool:
     raise BadParam(name, "must be True or False", value)
 
 
+def _is_finite(value: Any) -> bool:
+    try:
+        return isinstance(value, Real) and math.isfinite(value)
+    except OverflowError:  # an integer that no float holds
+        return False
+
+
 @dataclass(frozen=True)
 class Clip:
     """Bounds of LSTM's cell state where it is read: by the next step, and by the output.
@@ -163,10 +170,9 @@ class RNNConfig:
         for name in SIZES:
             # 8.0 equals 8: what is remembered of one would be the answer for the other.
             object.__setattr__(self, name, _size(name, getattr(self, name)))
-        for field in fields(self):
-            if field.type == "bool":
-                flag = _flag(field.name, getattr(self, field.name))
-                object.__setattr__(self, field.name, flag)
+        for name in FLAGS:
+            if type(value := getattr(self, name)) is not bool:
+                object.__setattr__(self, name, _flag(name, value))
         self._check_topology()
         self._check_numbers()
 
@@ -204,10 +210,8 @@ class RNNConfig:
             raise BadParam("slope", f"must be None, {self.cell} has none", self.slope)
         if self.onednn_attention and not self.record.attention:
             raise BadParam("onednn_attention", f"must be False, {self.cell} takes no attention")
-        if self.slope is not None and not (
-            isinstance(self.slope, Real) and math.isfinite(self.slope)
-        ):
-            raise BadParam("slope", "must be finite", self.slope)
+        if self.slope is not None and not _is_finite(self.slope):
+            raise BadParam("slope", "must be a finite number", self.slope)
         self._check_general()
         if self.given_products and self.skip_input:
             raise BadParam("given_products", "must be False with skip_input", True)
@@ -313,6 +317,8 @@ class RNNConfig:
             return tuple(gate for gate in gates if self.record.input_plane(gate) != gate)
         return tuple(gates)
 
+
+FLAGS = tuple(field.name for field in fields(RNNConfig) if field.type == "bool")
 
 # The same object for the same description, which then is checked and worked out but once.
 remembered_config = lru_cache(maxsize=256)(RNNConfig)

@@ -36,7 +36,10 @@ NATIVE = {  # the types of elements that NumPy has
 _NAMES = {dtype: name for name, dtype in NATIVE.items()}
 _ALIGNMENT = {name: dtype.itemsize for name, dtype in NATIVE.items()} | {"bfloat16": 2}
 # What objects raise that expose less than they claim.
-_UNREADABLE = (AttributeError, BufferError, LookupError, RuntimeError, TypeError, ValueError)
+_UNREADABLE = (
+    *(AttributeError, BufferError, LookupError, RuntimeError, TypeError, ValueError),
+    SyntaxError,  # of NumPy's types
+)
 _LAST = 2**56 - 1  # no process has memory above, on any processor
 _NUMBERS = "bBhHiIlLqQefdg"  # the letters of integers and reals
 
@@ -351,13 +354,13 @@ def _of_interface(interface: dict[str, Any], kind: str) -> _Memory:
     address, read_only = interface["data"]
     dtype = np.dtype(interface["typestr"])
     shape, strides = tuple(map(operator.index, interface["shape"])), interface.get("strides")
-    address = operator.index(address)
-    if dtype.hasobject or not 0 <= address <= _LAST or min(shape, default=0) < 0:
+    address, nbytes = operator.index(address or 0), math.prod(shape) * dtype.itemsize
+    if dtype.hasobject or not 0 <= address <= _LAST - nbytes or min(shape, default=0) < 0:
         raise ValueError(f"shape {shape} of {dtype} at {address:#x} is no data")
     return _Memory(
         shape,
         address,
-        math.prod(shape) * dtype.itemsize,
+        nbytes,
         _name(dtype),
         not read_only,
         _is_dense(shape, strides, dtype.itemsize),

@@ -7,6 +7,7 @@ import importlib.util
 import json
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from ..core.cells import CELLS
@@ -63,7 +64,8 @@ def _spell(error: MiopyError, options: argparse.Namespace) -> None:
     error.argument = OPTIONS.get(error.argument, error.argument)
     if error.argument == "path":
         given = ((getattr(options, key, None), name) for key, name in PATHS.items())
-        error.argument = next((name for value, name in given if value == error.value), "path")
+        path = Path(str(error.value))  # which lacks the ./ that was given
+        error.argument = next((name for each, name in given if each and Path(each) == path), "path")
     if error.argument == "--bias" and getattr(options, "to_bias", None):
         error.argument = "--to-bias"
     if isinstance(error.value, Clip):

@@ -154,7 +154,7 @@ def check_type(argument: str, value: Any) -> str:
         raise _expected("DataType", argument, value)
     try:
         return np.dtype(value).name
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, SyntaxError):
         raise _expected("DataType", argument, value) from None
 
 
