@@ -25,8 +25,8 @@ def test_a_slope_is_a_scalar_of_leaky_relu():
     ("cell", "slope", "rule"),
     [
         ("relu", 0.0, "must be None, relu has none"),
-        ("leaky_relu", math.nan, "must be finite"),
-        ("leaky_relu", math.inf, "must be finite"),
+        ("leaky_relu", math.nan, "must be a finite number"),
+        ("leaky_relu", math.inf, "must be a finite number"),
     ],
 )
 def test_a_slope_is_refused(cell, slope, rule):
