@@ -11,8 +11,6 @@ from collections.abc import Iterator, Sequence
 from enum import IntEnum
 from typing import Any, ClassVar, Protocol, TypeVar
 
-import numpy as np
-
 from ..errors import BadParam
 
 Member = TypeVar("Member", bound=IntEnum)
@@ -117,7 +115,8 @@ def check_positive(**values: int) -> tuple[int, ...]:
 def check_real(argument: str, value: Any) -> float:
     """value as a float; BadParam unless it is a real number that one can hold. Text is none."""
     other = isinstance(value, str | bytes | numbers.Complex) or not hasattr(value, "__float__")
-    other |= getattr(getattr(value, "dtype", None), "kind", None) in ("S", "U", "T", "O")  # arrays
+    kind = getattr(getattr(value, "dtype", None), "kind", None)
+    other |= kind in ("S", "U", "T", "O")  # NumPy's that may hold text
     try:
         if isinstance(value, numbers.Real) or not other:
             return float(value)
@@ -133,13 +132,6 @@ def check_float(argument: str, value: Any) -> float:
         return float(*struct.unpack("=f", struct.pack("=f", number)))
     except OverflowError:
         raise BadParam(argument, "must fit a float", number) from None
-
-
-def check_flag(argument: str, value: Any) -> bool:
-    """value as a bool; BadParam unless it is one, also NumPy's, or 0 or 1."""
-    if isinstance(value, numbers.Integral | np.bool_) and value in (0, 1):
-        return bool(value)
-    raise BadParam(argument, "must be True or False", value)
 
 
 def check_enum(argument: str, kind: type[Member], value: int) -> Member:

@@ -76,8 +76,9 @@ def _size(name: str, value: Any) -> int:
     return size
 
 
-def _flag(name: str, value: Any) -> bool:
-    """value as a bool; text that says no would be a yes. Raises BadParam."""
+def check_flag(name: str, value: Any) -> bool:
+    """value as a bool; BadParam unless it is one, also NumPy's, or 0 or 1: text that says no would
+    be a yes."""
     if isinstance(value, Integral | np.bool_) and value in (0, 1):
         return bool(value)
     raise BadParam(name, "must be True or False", value)
@@ -172,7 +173,7 @@ class RNNConfig:
             object.__setattr__(self, name, _size(name, getattr(self, name)))
         for name in FLAGS:
             if type(value := getattr(self, name)) is not bool:
-                object.__setattr__(self, name, _flag(name, value))
+                object.__setattr__(self, name, check_flag(name, value))
         self._check_topology()
         self._check_numbers()
 

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ...calls import dropout as masks
-from ...calls.arguments import check_enum, check_flag, check_real
+from ...calls.arguments import check_enum, check_real
 from ...calls.operands import Operand, demand, operand, reshaped
 from ...calls.repeated import Versioned
+from ...core.config import check_flag
 from ...core.memory import HOST_LOCATION
 from .entry import entry
 from .handle import Handle, timed

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeVar
 
 from ... import backends
-from ...calls.arguments import check_flag
 from ...calls.repeated import Passes
+from ...core.config import check_flag
 from ...errors import BadParam
 from .entry import entry
 from .types import miopenStatus_t
