@@ -88,6 +88,11 @@ PATHS = {
         hidden_size=150,
         layout=BATCH_PADDED,
     ),
+    "flowing, far, some": Case(lengths=(2,) * 4 + (1,), input_size=45, hidden_size=450),
+    "flowing, far, many": Case(lengths=(1,) * 41, input_size=5, hidden_size=450),
+    "few steps, more rows than units": Case(
+        lengths=(2,) * 30 + (1,), input_size=210, hidden_size=7
+    ),
     "by sequence": Case(lengths=tuple(range(19, 1, -1)), input_size=24, hidden_size=40),
     "at once": Case(lengths=(11,) * 9 + (9,) * 4, input_size=130, hidden_size=250),
     "ahead": Case(lengths=(33, 30, 12, 5, 1), input_size=130, hidden_size=250),

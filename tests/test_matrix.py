@@ -138,7 +138,17 @@ def test_products_of_rows_that_fill_lanes(host_device, dtype, shape):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("shape", [(13, 1201, 603), (32, 700, 5003), (101, 1200, 805)])
+@pytest.mark.parametrize(
+    "shape",
+    [
+        (5, 703, 1205),
+        (13, 201, 99),
+        (13, 1201, 603),
+        (32, 700, 5003),
+        (47, 905, 606),
+        (101, 1200, 805),
+    ],
+)
 def test_products_of_tens_of_rows_with_large_matrices(host_device, dtype, shape):
     """In rounds, which end at any column and any k."""
     check_parts(host_device, dtype, shape, "NN")
