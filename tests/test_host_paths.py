@@ -93,6 +93,8 @@ PATHS = {
     "few steps, more rows than units": Case(
         lengths=(2,) * 30 + (1,), input_size=210, hidden_size=7
     ),
+    "few steps, inputs in streams": Case(lengths=(2,) * 15 + (1,), input_size=210, hidden_size=7),
+    "few steps, inputs alone packed": Case(lengths=(2,) * 22, input_size=210, hidden_size=7),
     "by sequence": Case(lengths=tuple(range(19, 1, -1)), input_size=24, hidden_size=40),
     "at once": Case(lengths=(11,) * 9 + (9,) * 4, input_size=130, hidden_size=250),
     "ahead": Case(lengths=(33, 30, 12, 5, 1), input_size=130, hidden_size=250),
