@@ -88,10 +88,15 @@ PATHS = {
         hidden_size=150,
         layout=BATCH_PADDED,
     ),
+    "flowing, more, two steps": Case(lengths=(2,) * 18 + (1,), input_size=45, hidden_size=150),
+    "flowing, far, eight steps": Case(lengths=(8, 1, 1, 1, 1), input_size=5, hidden_size=620),
     "flowing, far, some": Case(lengths=(2,) * 4 + (1,), input_size=45, hidden_size=450),
     "flowing, far, many": Case(lengths=(1,) * 41, input_size=5, hidden_size=450),
     "few steps, more rows than units": Case(
         lengths=(2,) * 30 + (1,), input_size=210, hidden_size=7
+    ),
+    "few steps, rows more than half of the units": Case(
+        lengths=(3,) * 18 + (2,), input_size=70, hidden_size=47
     ),
     "few steps, inputs in streams": Case(lengths=(2,) * 15 + (1,), input_size=210, hidden_size=7),
     "few steps, inputs alone packed": Case(lengths=(2,) * 22, input_size=210, hidden_size=7),

@@ -145,6 +145,7 @@ def test_products_of_rows_that_fill_lanes(host_device, dtype, shape):
         (13, 403, 309),
         (13, 1201, 603),
         (32, 700, 5003),
+        (48, 260, 101),
         (47, 905, 606),
         (101, 1200, 805),
     ],
