@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from cases import BATCH_PADDED, Case
-from clients import FLAGS, SOURCES, build
+from clients import FLAGS, ROOT, SOURCES, build, run_well
 from core_run import CoreRun
 from fences import fenced_scratch
 from harness import Run
@@ -353,3 +353,15 @@ def test_fewer_threads_than_asked_for_compute_the_same_in_their_scratch(tmp_path
         limit = {"LD_PRELOAD": str(library), "FEW_THREADS": started}
         outputs.add(in_a_process("crowded_bits", MIOPY_NUM_THREADS=threads, **limit))
     assert len(outputs) == 1
+
+
+def test_workers_that_are_far_from_each_other_share_less(tmp_path) -> None:
+    """And look again later whether they are: hypervisors move them."""
+    kernels = ROOT / "miopy/kernels/host"
+    sources = SOURCES / "distant_workers.c", kernels / "pool/pool.c"
+    build("cc", "-std=c11", *FLAGS, f"-I{kernels}", *sources, "-o", "distant", cwd=tmp_path)
+    near, far, again = run_well(tmp_path / "distant", cwd=tmp_path).splitlines()
+    assert all(int(both) > 0 for both in near.split()[1:])
+    small, of_steps, large = map(int, far.split()[1:])
+    assert (small, of_steps) == (0, 0) and large > 0
+    assert int(again.split()[1]) > 0

@@ -95,25 +95,20 @@ static void run_plane_sums(void *arg, worker w)
     j->kernels->plane_sums(j->call, w);
 }
 
-/* Multiply-adds that take as long as reading a number, and those of a step that take as long as
- * each worker adds to a meeting: more if they are of several sequences, as these fill the
- * multipliers better than one. */
-enum { READING = 4, MEETING = 10000, MEETING_OF_ONE = 7000 };
+enum { READING = 4 }; /* multiply-adds that take as long as reading a number */
 
-/* Multiply-adds of a recurrence; none where its steps are too short to be shared and there are too
- * few sequences for workers to have some of their own. Results do not depend on it. */
-static int64_t work_of(const pool *p, const kernel_table *kernels, const rnn_layer *l)
+/* Of a recurrence, whose workers meet at every step unless each has sequences of its own. A step's
+ * multiply-adds of one sequence take longer, as these fill the multipliers less. */
+static effort effort_of(const pool *p, const kernel_table *kernels, const rnn_layer *l)
 {
     const int64_t weights =
         kernels->gates[l->cell] * l->hidden_size * (inputs_of(l) + l->hidden_size);
-    const int64_t sequences = first_sequences(l), threads = pool_threads(p);
-    const int64_t meeting = threads * (sequences == 1 ? MEETING_OF_ONE : MEETING);
-    if (sequences && !suffice_for_workers(l->rows, l->steps, (int)threads)) {
-        const int64_t of_step = weights * l->rows / l->steps;
-        if (of_step * (threads - 1) / threads < meeting) /* what the others take over */
-            return 0;
-    }
-    return weights * MOST(l->rows, READING * l->steps);
+    effort e = {weights * MOST(l->rows, READING * l->steps)};
+    if (l->steps && !suffice_for_workers(l->rows, l->steps, pool_threads(p)))
+        e.step = weights * l->rows / l->steps;
+    if (first_sequences(l) == 1)
+        e.step = e.step * 10 / 7;
+    return e;
 }
 
 int64_t forward_scratch(const pool *p, const forward_pass *pass)
@@ -134,13 +129,13 @@ int64_t gemm_scratch(const pool *p, const gemm_call *call)
 void recurrence_forward(pool *p, const forward_pass *pass, void *scratch)
 {
     job j = {kernels_for(p, pass->layer.storage), pass, scratch};
-    pool_run(p, work_of(p, j.kernels, &pass->layer), run_forward, &j);
+    pool_run(p, effort_of(p, j.kernels, &pass->layer), run_forward, &j);
 }
 
 void recurrence_backward(pool *p, const backward_pass *pass, void *scratch)
 {
     job j = {kernels_for(p, pass->layer.storage), pass, scratch};
-    pool_run(p, work_of(p, j.kernels, &pass->layer), run_backward, &j);
+    pool_run(p, effort_of(p, j.kernels, &pass->layer), run_backward, &j);
 }
 
 void gemm(pool *p, const gemm_call *call, void *scratch)
@@ -150,17 +145,18 @@ void gemm(pool *p, const gemm_call *call, void *scratch)
     for (const gemm_call *each = call; each; each = each->also)
         columns += each->N;
     const int64_t numbers = call->M * columns + (call->M + columns) * call->K;
-    pool_run(p, MOST(call->M * columns * call->K, READING * numbers), run_gemm, &j);
+    const effort e = {MOST(call->M * columns * call->K, READING * numbers)};
+    pool_run(p, e, run_gemm, &j);
 }
 
 void column_sums(pool *p, const sums_call *call)
 {
     job j = {kernels_for(p, call->storage), call, 0};
-    pool_run(p, READING * call->M * call->N, run_column_sums, &j);
+    pool_run(p, (effort){READING * call->M * call->N}, run_column_sums, &j);
 }
 
 void plane_sums(pool *p, const sums_call *call)
 {
     job j = {kernels_for(p, call->storage), call, 0};
-    pool_run(p, READING * call->M * call->N * call->count, run_plane_sums, &j);
+    pool_run(p, (effort){READING * call->M * call->N * call->count}, run_plane_sums, &j);
 }

@@ -20,11 +20,18 @@
  * other up. */
 enum { FEW_WORKERS = 4 };
 /* Multiply-adds for each of up to those few workers that are worth sharing with threads that spin;
- * and in all, worth waking them, which takes some 50 microseconds. */
-enum { WORTH_SHARING = 125000, WORTH_WAKING = 2000000 };
+ * of a step, that take as long as each worker adds to a meeting; and in all, worth waking threads,
+ * which takes some 50 microseconds. */
+enum { WORTH_SHARING = 125000, MEETING = 10000, WORTH_WAKING = 2000000 };
 /* Nanoseconds within which jobs follow each other closely, and how many of these in a row are worth
  * waking threads for what comes next: more than a call has. */
 enum { CLOSELY = 100000, WORTH_A_WAKE = 16 };
+/* Few workers are far from each other, in different parts of a processor, if a job of some meetings
+ * takes so many nanoseconds for each; sharing then costs FAR times as much. A hypervisor may move
+ * them at any time: jobs for which it matters look again once in so many, of far ones seldom, which
+ * may sleep. */
+enum { LOOKS = 3, MEETINGS = 8, FAR_NANOSECONDS = 200, FAR = 4 };
+enum { JOBS_OF_NEAR = 100, JOBS_OF_FAR = 1000 };
 
 #if defined(__x86_64__)
 #define RELAX() __builtin_ia32_pause()
@@ -52,6 +59,7 @@ struct pool {
     _Atomic int idle;         /* threads asleep until the next job */
     int64_t last_alone;       /* when a job was last not worth waking them, in nanoseconds */
     int close;                /* such jobs that followed each other closely */
+    int far, known;           /* whether workers are; jobs for which it counts as known */
     int64_t second_level, third_level; /* bytes of those caches, 0 if not known */
 #if defined(__linux__)
     cpu_set_t allowed; /* the processors its threads were told to use */
@@ -182,6 +190,7 @@ static void begin_process(pool *p)
 {
     p->process = num_forks;
     p->started = 0;
+    p->far = p->known = 0;
     p->idle = 0;
     pthread_mutex_init(&p->asleep, 0);
     pthread_cond_init(&p->wake, 0);
@@ -247,17 +256,71 @@ int pool_build(const pool *p) { return p->build; }
 int64_t pool_second_level(const pool *p) { return p->second_level; }
 int64_t pool_third_level(const pool *p) { return p->third_level; }
 
+/* On all workers, those asleep included. */
+static void share_job(pool *p, void (*job)(void *, worker), void *arg)
+{
+    start_threads(p);
+    p->job = job;
+    p->arg = arg;
+    atomic_store_explicit(&p->done, 0, memory_order_relaxed);
+    atomic_store_explicit(&p->came, 0, memory_order_relaxed);
+    atomic_store_explicit(&p->met, 0, memory_order_relaxed);
+    if (p->started)
+        wake_idle(p, 1);
+    job(arg, (worker){p, 0, p->started + 1});
+    wait_for(p, &p->done, p->started);
+}
+
+static void meet_only(void *arg, worker w)
+{
+    for (int i = 0; i < MEETINGS; i++)
+        meet(w);
+    (void)arg;
+}
+
+/* Whether workers, who are awake, are far: by the least of some looks, as any may be disturbed. */
+static void look(pool *p)
+{
+    int64_t least = INT64_MAX;
+    for (int i = 0; i < LOOKS; i++) {
+        const int64_t start = nanoseconds();
+        share_job(p, meet_only, 0);
+        const int64_t took = nanoseconds() - start;
+        least = took < least ? took : least;
+    }
+    p->far = least > MEETINGS * FAR_NANOSECONDS;
+    p->known = p->far ? JOBS_OF_FAR : JOBS_OF_NEAR;
+}
+
+/* Whether threads that are awake take over more of a job than it costs to share it, which is so
+ * many times what it is where they are near. */
+static int repays(const pool *p, effort e, int times)
+{
+    const int few = p->size < FEW_WORKERS ? p->size : FEW_WORKERS;
+    const int64_t others = e.step * (p->size - 1) / p->size;
+    return e.all >= (int64_t)times * WORTH_SHARING * few &&
+           (!e.step || others >= (int64_t)times * MEETING * p->size);
+}
+
 /* Whether threads are to be left alone with such a job. If they sleep, they are woken for the next
  * where jobs that are worth sharing follow each other closely; at once again only if that was not
  * in vain. */
-static int is_alone(pool *p, int64_t work)
+static int is_alone(pool *p, effort e)
 {
-    const int few = p->size < FEW_WORKERS ? p->size : FEW_WORKERS;
-    if (work >= WORTH_WAKING)
-        return 0;
-    if (p->size == 1 || work < WORTH_SHARING * few)
+    if (p->size == 1 || !repays(p, e, 1))
         return 1;
-    if (p->started && !p->idle)
+    const int awake = p->started && !p->idle;
+    if ((awake || p->far) && p->size <= FEW_WORKERS && !repays(p, e, FAR)) {
+        if (p->known > 0)
+            p->known--;
+        else if (awake)
+            look(p);
+        else
+            wake_idle(p, 0);
+        if (p->far)
+            return 1;
+    }
+    if (awake || e.all >= WORTH_WAKING)
         return 0;
     const int64_t then = p->last_alone;
     p->last_alone = nanoseconds();
@@ -270,24 +333,14 @@ static int is_alone(pool *p, int64_t work)
     return 1;
 }
 
-void pool_run(pool *p, int64_t work, void (*job)(void *, worker), void *arg)
+void pool_run(pool *p, effort e, void (*job)(void *, worker), void *arg)
 {
     if (p->process != num_forks)
         begin_process(p);
-    if (is_alone(p, work)) {
+    if (is_alone(p, e))
         job(arg, (worker){p, 0, 1});
-        return;
-    }
-    start_threads(p);
-    p->job = job;
-    p->arg = arg;
-    atomic_store_explicit(&p->done, 0, memory_order_relaxed);
-    atomic_store_explicit(&p->came, 0, memory_order_relaxed);
-    atomic_store_explicit(&p->met, 0, memory_order_relaxed);
-    if (p->started)
-        wake_idle(p, 1);
-    job(arg, (worker){p, 0, p->started + 1});
-    wait_for(p, &p->done, p->started);
+    else
+        share_job(p, job, arg);
 }
 
 void yield_processor(void) { sched_yield(); }

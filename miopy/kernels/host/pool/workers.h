@@ -25,9 +25,15 @@ int pool_build(const pool *p);
 int64_t pool_second_level(const pool *p);
 int64_t pool_third_level(const pool *p);
 
-/* Runs job(arg), of about so many multiply-adds, on every worker, or on the caller alone where it
- * repays neither waking threads nor sharing with those awake; returns when all are done. */
-void pool_run(pool *p, int64_t work, void (*job)(void *arg, worker w), void *arg);
+/* What a job takes, in multiply-adds: all of it, and, if its workers meet step by step and this may
+ * be little for each, a step; else 0. */
+typedef struct {
+    int64_t all, step;
+} effort;
+
+/* Runs job(arg) on every worker, or on the caller alone where it repays neither waking threads nor
+ * sharing with those awake; returns when all are done. */
+void pool_run(pool *p, effort e, void (*job)(void *arg, worker w), void *arg);
 
 /* Waits until every worker of the job is here. */
 void meet(worker w);

@@ -53,7 +53,7 @@ static int launch(void *function, unsigned int grid_x, unsigned int grid_y, unsi
     const int64_t elements = job == jobs_of(stream)->multiply ? s->M * s->N * s->K / LIKE_AN_ELEMENT
                                                               : (int64_t)grid_x * block_x;
     (void)grid_y, (void)grid_z, (void)block_y, (void)block_z, (void)shared_nbytes, (void)extra;
-    pool_run(stream, elements * FLOATS_LIKE_IT, job, arguments);
+    pool_run(stream, (effort){elements * FLOATS_LIKE_IT}, job, arguments);
     return 0;
 }
 

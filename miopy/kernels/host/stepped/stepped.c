@@ -263,6 +263,6 @@ static int64_t work_of(const host_device *host)
 int stepped_run(const stepped_call *call)
 {
     job j = {call, 0};
-    pool_run(call->host.pool, work_of(&call->host), run_job, &j);
+    pool_run(call->host.pool, (effort){work_of(&call->host)}, run_job, &j);
     return j.error;
 }

@@ -134,7 +134,7 @@ static void run_transform(void *arg, worker w)
 
 void transform_tensor(pool *p, const transform_call *call)
 {
-    pool_run(p, work_of(call->dims, call->lengths), run_transform, (void *)call);
+    pool_run(p, (effort){work_of(call->dims, call->lengths)}, run_transform, (void *)call);
 }
 
 static void run_combine(void *arg, worker w)
@@ -155,7 +155,7 @@ static void run_combine(void *arg, worker w)
 
 void combine_tensors(pool *p, const combine_call *call)
 {
-    pool_run(p, work_of(call->dims, call->lengths), run_combine, (void *)call);
+    pool_run(p, (effort){work_of(call->dims, call->lengths)}, run_combine, (void *)call);
 }
 
 void convert(const convert_call *call)
