@@ -89,6 +89,9 @@ PATHS = {
         layout=BATCH_PADDED,
     ),
     "flowing, more, two steps": Case(lengths=(2,) * 18 + (1,), input_size=45, hidden_size=150),
+    "flowing, more than fit in registers": Case(
+        lengths=(2,) + (1,) * 40, input_size=45, hidden_size=150
+    ),
     "flowing, far, eight steps": Case(lengths=(8, 1, 1, 1, 1), input_size=5, hidden_size=620),
     "flowing, far, some": Case(lengths=(2,) * 4 + (1,), input_size=45, hidden_size=450),
     "flowing, far, many": Case(lengths=(1,) * 41, input_size=5, hidden_size=450),

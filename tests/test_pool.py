@@ -355,13 +355,14 @@ def test_fewer_threads_than_asked_for_compute_the_same_in_their_scratch(tmp_path
     assert len(outputs) == 1
 
 
+@pytest.mark.skipif(host.num_threads() < 2, reason="two workers need two processors")
 def test_workers_that_are_far_from_each_other_share_less(tmp_path) -> None:
     """And look again later whether they are: hypervisors move them."""
     kernels = ROOT / "miopy/kernels/host"
     sources = SOURCES / "distant_workers.c", kernels / "pool/pool.c"
     build("cc", "-std=c11", *FLAGS, f"-I{kernels}", *sources, "-o", "distant", cwd=tmp_path)
-    near, far, again = run_well(tmp_path / "distant", cwd=tmp_path).splitlines()
-    assert all(int(both) > 0 for both in near.split()[1:])
-    small, of_steps, large = map(int, far.split()[1:])
-    assert (small, of_steps) == (0, 0) and large > 0
-    assert int(again.split()[1]) > 0
+    printed = run_well(tmp_path / "distant", cwd=tmp_path)
+    near, far, again = ([int(both) > 0 for both in line.split()] for line in printed.splitlines())
+    assert near == [False, True, True]
+    assert far == [False, False, True, True]
+    assert again == [True, True]

@@ -35,20 +35,32 @@ static int shared(pool *p, effort e, int jobs)
     return both;
 }
 
+/* Runs jobs until one is, or is not, for both; such jobs as are worth waking threads for. */
+static void wait_for(pool *p, effort e, int workers)
+{
+    int had = 0;
+    for (int i = 0; i < 100000 && had != workers; i++)
+        pool_run(p, e, count, &had);
+}
+
 int main(void)
 {
-    const effort small = {300000, 0}, large = {1500000, 0}, of_steps = {3000000, 60000};
+    const effort small = {300000, 0}, large = {1500000, 0};
+    const effort short_steps = {3000000, 30000}, steps = {3000000, 60000};
+    const effort long_steps = {3000000, 200000};
     pool *p = pool_create(2, BASE_BUILD);
     if (!p)
         return 1;
     pace = 10;
-    printf("near %d %d\n", shared(p, small, 2000), shared(p, of_steps, 2000));
-    pace = 10000;
-    shared(p, small, 200); /* some of them until the pool looks again */
-    printf("far %d %d %d\n", shared(p, small, 300), shared(p, of_steps, 300),
-           shared(p, large, 2000));
+    printf("%d %d %d\n", shared(p, short_steps, 100), shared(p, small, 2000),
+           shared(p, steps, 2000));
+    pace = 1000000;
+    wait_for(p, steps, 1);
+    printf("%d %d %d %d\n", shared(p, small, 300), shared(p, steps, 300), shared(p, large, 2000),
+           shared(p, long_steps, 2000));
     pace = 10;
-    printf("near %d\n", shared(p, small, 3000));
+    wait_for(p, steps, 2);
+    printf("%d %d\n", shared(p, small, 2000), shared(p, steps, 2000));
     pool_destroy(p);
     return 0;
 }

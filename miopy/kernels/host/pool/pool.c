@@ -28,8 +28,8 @@ enum { WORTH_SHARING = 125000, MEETING = 10000, WORTH_WAKING = 2000000 };
 enum { CLOSELY = 100000, WORTH_A_WAKE = 16 };
 /* Few workers are far from each other, in different parts of a processor, if a job of some meetings
  * takes so many nanoseconds for each; sharing then costs FAR times as much. A hypervisor may move
- * them at any time: jobs for which it matters look again once in so many, of far ones seldom, which
- * may sleep. */
+ * them at any time: of jobs for which it matters one in so many looks again, seldom where they are
+ * far, as their threads may sleep. Measured with two. */
 enum { LOOKS = 3, MEETINGS = 8, FAR_NANOSECONDS = 200, FAR = 4 };
 enum { JOBS_OF_NEAR = 100, JOBS_OF_FAR = 1000 };
 
@@ -59,7 +59,7 @@ struct pool {
     _Atomic int idle;         /* threads asleep until the next job */
     int64_t last_alone;       /* when a job was last not worth waking them, in nanoseconds */
     int close;                /* such jobs that followed each other closely */
-    int far, known;           /* whether workers are; jobs for which it counts as known */
+    int far, known;           /* whether workers are far; jobs for which that is known */
     int64_t second_level, third_level; /* bytes of those caches, 0 if not known */
 #if defined(__linux__)
     cpu_set_t allowed; /* the processors its threads were told to use */
@@ -273,22 +273,23 @@ static void share_job(pool *p, void (*job)(void *, worker), void *arg)
 
 static void meet_only(void *arg, worker w)
 {
+    (void)arg;
     for (int i = 0; i < MEETINGS; i++)
         meet(w);
-    (void)arg;
 }
 
-/* Whether workers, who are awake, are far: by the least of some looks, as any may be disturbed. */
+/* Whether workers are far, by the least of some looks: one may wake them, any may be disturbed. */
 static void look(pool *p)
 {
     int64_t least = INT64_MAX;
+    start_threads(p);
     for (int i = 0; i < LOOKS; i++) {
         const int64_t start = nanoseconds();
         share_job(p, meet_only, 0);
         const int64_t took = nanoseconds() - start;
         least = took < least ? took : least;
     }
-    p->far = least > MEETINGS * FAR_NANOSECONDS;
+    p->far = least > MEETINGS * FAR_NANOSECONDS * (p->size - 1);
     p->known = p->far ? JOBS_OF_FAR : JOBS_OF_NEAR;
 }
 
@@ -313,10 +314,8 @@ static int is_alone(pool *p, effort e)
     if ((awake || p->far) && p->size <= FEW_WORKERS && !repays(p, e, FAR)) {
         if (p->known > 0)
             p->known--;
-        else if (awake)
-            look(p);
         else
-            wake_idle(p, 0);
+            look(p);
         if (p->far)
             return 1;
     }

@@ -24,8 +24,8 @@ enum { MOST_MATRICES = 8, FEW_ROWS = 256 };
 enum { PACKED_ROWS = 41, PACKED_BROADCAST_ROWS = 129, PACKED_STEPS = 12 };
 /* Bytes of a second-level cache where the system does not tell. */
 enum { USUAL_SECOND_LEVEL = 1 << 19 };
-/* Multiply-adds of a step that take as long as its workers' meetings. */
-enum { WORTH_MEETING = 400000 };
+/* Meetings of a step that is launches and products, by what they take. */
+enum { MEETINGS_OF_STEP = 10 };
 /* Kernels of all cells, of which the first are shared by numbers, of each, and storage types. */
 enum { COMMON = 6, SHARED = 4, OWN = 4, TYPES = 4 };
 
@@ -253,16 +253,15 @@ static void run_job(void *arg, worker w)
         j->error = error; /* the same for all */
 }
 
-/* As pool_run takes it: none where workers would meet in steps that are too short. */
-static int64_t work_of(const host_device *host)
+static effort effort_of(const host_device *host)
 {
     const int64_t all = host->row_work * host->rows, of_step = all / MOST(host->steps, 1);
-    return host->owns_sequences || of_step >= WORTH_MEETING ? all : 0;
+    return (effort){all, host->owns_sequences ? 0 : MOST(of_step / MEETINGS_OF_STEP, 1)};
 }
 
 int stepped_run(const stepped_call *call)
 {
     job j = {call, 0};
-    pool_run(call->host.pool, (effort){work_of(&call->host)}, run_job, &j);
+    pool_run(call->host.pool, effort_of(&call->host), run_job, &j);
     return j.error;
 }
