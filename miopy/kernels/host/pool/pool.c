@@ -27,9 +27,9 @@ enum { WORTH_SHARING = 125000, MEETING = 10000, WORTH_WAKING = 2000000 };
  * waking threads for what comes next: more than a call has. */
 enum { CLOSELY = 100000, WORTH_A_WAKE = 16 };
 /* Few workers are far from each other, in different parts of a processor, if a job of some meetings
- * takes so many nanoseconds for each; sharing then costs FAR times as much. A hypervisor may move
- * them at any time: of jobs for which it matters one in so many looks again, seldom where they are
- * far, as their threads may sleep. Measured with two. */
+ * takes so many nanoseconds for each, and each worker but the caller; sharing then costs FAR times
+ * as much. A hypervisor may move them at any time: of jobs for which it matters one in so many
+ * looks again, seldom where they are far, as their threads may sleep. Measured with two. */
 enum { LOOKS = 3, MEETINGS = 8, FAR_NANOSECONDS = 200, FAR = 4 };
 enum { JOBS_OF_NEAR = 100, JOBS_OF_FAR = 1000 };
 
