@@ -65,12 +65,21 @@ PATHS = {
     "many sequences": Case(
         lengths=(14,) * 7 + (9,) * 20 + (3,) * 5, input_size=130, hidden_size=250
     ),
-    "many sequences, strips": Case(lengths=(10,) * 17 + (9,) * 15, input_size=290, hidden_size=250),
     "many sequences, x as it is": Case(
         lengths=(9,) * 34 + (1,) * 12, input_size=290, hidden_size=290, skip_input=True
     ),
-    "many sequences, unsorted": Case(
-        lengths=(2, 5, 0, 7, 7, 3, 6, 1) * 5, input_size=90, hidden_size=260, layout=BATCH_PADDED
+    "many sequences, large": Case(
+        lengths=(4,) * 10 + (2,) * 17 + (1,) * 5, input_size=3900, hidden_size=300
+    ),
+    "many sequences, large, strips": Case(lengths=(9,) * 29, input_size=1100, hidden_size=290),
+    "many sequences, large, x as it is": Case(
+        lengths=(3,) * 29 + (1,) * 3, input_size=660, hidden_size=660, skip_input=True
+    ),
+    "many sequences, large, unsorted": Case(
+        lengths=(2, 1, 0, 3, 3, 2, 1, 1, 3) * 4,
+        input_size=100,
+        hidden_size=520,
+        layout=BATCH_PADDED,
     ),
     "flowing": Case(lengths=(3, 1), input_size=21, hidden_size=37),
     "flowing, one step": Case(lengths=(1,) * 8 + (0, 0), input_size=5, hidden_size=70),
@@ -336,7 +345,7 @@ def test_gates_share_the_last_vectors(build, mode, input_size, hidden_size, dtyp
 
 @pytest.mark.parametrize("mode", ["tanh", "lstm", "gru"])
 @pytest.mark.parametrize(
-    "path", ["ahead, in strips", "few steps", "few steps, packed", "many sequences"]
+    "path", ["ahead, in strips", "few steps", "few steps, packed", "many sequences, large"]
 )
 def test_odd_inputs_and_weights_reach_their_units_alone(path, mode):
     """Infinities, NaN and large numbers, which a matrix unit leaves to vectors."""
