@@ -69,16 +69,15 @@ PATHS = {
         lengths=(9,) * 34 + (1,) * 12, input_size=290, hidden_size=290, skip_input=True
     ),
     "many sequences, large": Case(
-        lengths=(4,) * 10 + (2,) * 17 + (1,) * 5, input_size=3900, hidden_size=300
+        lengths=(4,) * 10 + (2,) * 17 + (1,) * 5, input_size=130, hidden_size=800
     ),
-    "many sequences, large, strips": Case(lengths=(9,) * 29, input_size=1100, hidden_size=290),
     "many sequences, large, x as it is": Case(
-        lengths=(3,) * 29 + (1,) * 3, input_size=660, hidden_size=660, skip_input=True
+        lengths=(3,) * 29 + (1,) * 3, input_size=480, hidden_size=480, skip_input=True
     ),
     "many sequences, large, unsorted": Case(
-        lengths=(2, 1, 0, 3, 3, 2, 1, 1, 3) * 4,
-        input_size=100,
-        hidden_size=520,
+        lengths=(2, 1, 0, 3, 3, 2, 1, 1, 2) * 4,
+        input_size=90,
+        hidden_size=480,
         layout=BATCH_PADDED,
     ),
     "flowing": Case(lengths=(3, 1), input_size=21, hidden_size=37),
@@ -122,11 +121,17 @@ PATHS = {
         lengths=(2, 30, 0, 31, 7), input_size=90, hidden_size=260, layout=BATCH_PADDED
     ),
     "ahead, in chunks": Case(lengths=(70,) * 5 + (41,) * 4, input_size=5700, hidden_size=37),
-    "dots": Case(lengths=(33,) * 4 + (9,), input_size=1100, hidden_size=13),
+    "dots": Case(lengths=(22,) * 4 + (9,), input_size=1100, hidden_size=13),
     "dots, by sequence": Case(lengths=(9,) * 9 + (5,) * 2, input_size=1030, hidden_size=8),
     "dots, of a few": Case(lengths=(9, 9, 5), input_size=1700, hidden_size=15),
     "dots, many tiles": Case(lengths=(18,) * 3 + (7,), input_size=2000, hidden_size=33),
+    "dots, tiles whose gates share vectors": Case(
+        lengths=(12, 3), input_size=2000, hidden_size=17
+    ),
     "dots, in chunks": Case(lengths=(70,) * 5 + (41,) * 4, input_size=5700, hidden_size=6),
+    "dots, in chunks, of two units": Case(
+        lengths=(70,) * 5 + (41,) * 4, input_size=5700, hidden_size=2
+    ),
     "dots, once": Case(lengths=(1,) * 64, input_size=700, hidden_size=13),
     "dots, unsorted": Case(
         lengths=(2, 20, 0, 21, 7), input_size=1500, hidden_size=17, layout=BATCH_PADDED
@@ -136,6 +141,10 @@ PATHS = {
         lengths=(2, 30, 0, 31, 7), input_size=1500, hidden_size=465, layout=BATCH_PADDED
     ),
 }
+
+
+# Of more elements than relu has data for that keeps away from its kink.
+LARGE_STRIPS = Case(lengths=(9,) * 29, input_size=130, hidden_size=460)
 
 
 @pytest.fixture(autouse=True)
@@ -341,6 +350,11 @@ def test_gates_share_the_last_vectors(build, mode, input_size, hidden_size, dtyp
     monkeypatch.setenv("MIOPY_ISA", build)
     sizes = {"input_size": input_size, "hidden_size": hidden_size, "num_directions": 2}
     check_cudnn(cudnn_case(mode, (9,) * 12 + (4,) * 9, **sizes, dtype=dtype))
+
+
+@pytest.mark.parametrize("mode", ["lstm", "gru"])
+def test_many_large_sequences_in_strips(mode):
+    check(dataclasses.replace(LARGE_STRIPS, mode=mode))
 
 
 @pytest.mark.parametrize("mode", ["tanh", "lstm", "gru"])

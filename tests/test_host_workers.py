@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from core_run import CoreRun
 from test_edges import FencedScratch
-from test_host_paths import PATHS
+from test_host_paths import LARGE_STRIPS, PATHS
 
 from miopy.backends import host
 from miopy.core.backend import Matrix
@@ -129,6 +129,13 @@ def test_whose_dots_they_are_changes_no_bit(path, mode, dtype, monkeypatch):
     case = PATHS[path]
     config = RNNConfig(mode, case.input_size, case.hidden_size, direction="concat", dtype=dtype)
     assert same_bits(monkeypatch, config, active(case.lengths), "12359")
+
+
+@pytest.mark.parametrize("mode", ["tanh", "lstm"])
+@pytest.mark.parametrize("case", [PATHS["many sequences, large"], LARGE_STRIPS])
+def test_who_splits_what_for_the_unit_changes_no_bit(case, mode, monkeypatch):
+    config = RNNConfig(mode, case.input_size, case.hidden_size, dtype="float32")
+    assert same_bits(monkeypatch, config, active(case.lengths), "123")
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

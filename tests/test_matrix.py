@@ -226,6 +226,8 @@ def test_threads_do_not_change_a_bit(dtype, layout, shape, monkeypatch):
 # panel, and some help with rows of others.
 FEW_TERMS = [
     (203, 517, 21),
+    (203, 528, 21),
+    (500, 736, 8),
     (90, 1100, 21),
     (180, 700, 20),
     (500, 740, 8),

@@ -329,7 +329,10 @@ def test_number_of_threads_does_not_change_a_bit() -> None:
 
 
 # Of few rows and a step or two, which backward does without packing; steps that are shared.
-CROWDED = ((250, (16, 9)), (250, (32,)), (1600, (8,)), (300, (3, 3, 2)), (260, (40,) * 3))
+CROWDED = (
+    *((250, (16, 9)), (250, (32,)), (1600, (8,)), (300, (3, 3, 2)), (260, (40,) * 3)),
+    (800, (32, 7)),
+)
 
 
 def crowded_bits() -> str:
