@@ -125,9 +125,7 @@ PATHS = {
     "dots, by sequence": Case(lengths=(9,) * 9 + (5,) * 2, input_size=1030, hidden_size=8),
     "dots, of a few": Case(lengths=(9, 9, 5), input_size=1700, hidden_size=15),
     "dots, many tiles": Case(lengths=(18,) * 3 + (7,), input_size=2000, hidden_size=33),
-    "dots, tiles whose gates share vectors": Case(
-        lengths=(12, 3), input_size=2000, hidden_size=17
-    ),
+    "dots, tiles whose gates share vectors": Case(lengths=(12, 3), input_size=2000, hidden_size=17),
     "dots, in chunks": Case(lengths=(70,) * 5 + (41,) * 4, input_size=5700, hidden_size=6),
     "dots, in chunks, of two units": Case(
         lengths=(70,) * 5 + (41,) * 4, input_size=5700, hidden_size=2
