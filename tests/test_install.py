@@ -3,11 +3,14 @@ program runs there and writes what it writes on the installation that these test
 
 from __future__ import annotations
 
+import fcntl
+import os
 import shlex
 import subprocess
 import sys
 import sysconfig
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -26,13 +29,29 @@ def interpreters() -> list[str]:
     return [sys.executable, DEBIAN_PYTHON] if usable else [sys.executable]
 
 
+def filled_once(factory: pytest.TempPathFactory, name: str, fill: Callable[[Path], None]) -> Path:
+    """A folder of this run that the first of its processes to want it fills; others wait for it."""
+    base = factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / name
+    complete = folder.with_suffix(".complete")
+    with open(folder.with_suffix(".lock"), "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not complete.exists():
+            fill(folder)
+            complete.touch()
+    return folder
+
+
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("wheel")
-    command = [sys.executable, "-I", "-m", "build", "--outdir", folder, ROOT]
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    assert done.returncode == 0, done.stdout
-    (wheel,) = folder.glob("*.whl")
+    """Built once: two builds of one tree would be in each other's way."""
+
+    def build_wheel(folder: Path) -> None:
+        command = [sys.executable, "-I", "-m", "build", "--outdir", folder, ROOT]
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        assert done.returncode == 0, done.stdout
+
+    (wheel,) = filled_once(tmp_path_factory, "wheel", build_wheel).glob("*.whl")
     return wheel
 
 
@@ -45,10 +64,13 @@ def environment(
     request: pytest.FixtureRequest, wheel: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Path:
     """A new virtual environment with the wheel in it, at a path that needs care."""
-    folder = tmp_path_factory.mktemp("somewhere") / "an odd pfad ü"
-    subprocess.run([request.param, "-I", "-m", "venv", folder], check=True)
-    pip_install(folder / "bin/python", wheel)
-    return folder
+
+    def install(folder: Path) -> None:
+        subprocess.run([request.param, "-I", "-m", "venv", folder], check=True)
+        pip_install(folder / "bin/python", wheel)
+
+    number = interpreters().index(request.param)
+    return filled_once(tmp_path_factory, f"an odd pfad ü {number}", install)
 
 
 @pytest.fixture(scope="module")

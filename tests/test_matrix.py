@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 
 import numpy as np
@@ -30,8 +31,14 @@ def real(array: np.ndarray) -> np.ndarray:
     return array.astype(np.float64)
 
 
+@functools.lru_cache(maxsize=16)
+def uniform(shape: tuple[int, ...], seed: int) -> np.ndarray:
+    """From -1 to 1; to be copied."""
+    return np.random.default_rng(seed).uniform(-1, 1, shape)
+
+
 def draw(shape: tuple[int, ...], dtype: str, seed: int = 0, transposed: bool = False) -> np.ndarray:
-    values = np.random.default_rng(seed).uniform(-1, 1, shape[::-1] if transposed else shape)
+    values = uniform(shape[::-1] if transposed else shape, seed)
     return stored(values, dtype).T if transposed else stored(values, dtype)
 
 
