@@ -70,7 +70,7 @@ class CoreRun:
         rng, dtype = np.random.default_rng(seed), STORAGE[config.dtype]
         self.arrays = {}
         for name, shape in shapes.items():
-            values = rng.random(shape, np.float32) - np.float32(0.5)
+            values = rng.uniform(-0.5, 0.5, shape).astype(np.float32)
             if config.dtype == "bfloat16":
                 values = values.view(np.uint32) >> 16
             self.arrays[name] = place(values.astype(dtype))

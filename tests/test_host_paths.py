@@ -111,10 +111,8 @@ PATHS = {
     ),
     "few steps, inputs in streams": Case(lengths=(2,) * 15 + (1,), input_size=210, hidden_size=7),
     "few steps, inputs alone packed": Case(lengths=(2,) * 22, input_size=210, hidden_size=7),
-    "one step, rows of inputs collide": Case(lengths=(1,) * 8, input_size=1024, hidden_size=40),
-    "few steps, recurrent rows collide": Case(
-        lengths=(2,) * 7 + (1,), input_size=45, hidden_size=1024
-    ),
+    "one step, rows that share lines": Case(lengths=(1,) * 8, input_size=1024, hidden_size=40),
+    "few steps, rows that share lines": Case(lengths=(3,) * 8, input_size=1024, hidden_size=40),
     "by sequence": Case(lengths=tuple(range(19, 1, -1)), input_size=24, hidden_size=40),
     "at once": Case(lengths=(11,) * 9 + (9,) * 4, input_size=130, hidden_size=250),
     "ahead": Case(lengths=(33, 30, 12, 5, 1), input_size=130, hidden_size=250),

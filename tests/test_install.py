@@ -6,6 +6,7 @@ from __future__ import annotations
 import fcntl
 import os
 import shlex
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -33,10 +34,12 @@ def filled_once(factory: pytest.TempPathFactory, name: str, fill: Callable[[Path
     """A folder of this run that the first of its processes to want it fills; others wait for it."""
     base = factory.getbasetemp()
     folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / name
-    complete = folder.with_suffix(".complete")
-    with open(folder.with_suffix(".lock"), "w") as lock:
+    complete = folder.with_name(f"{name}.complete")
+    with open(folder.with_name(f"{name}.lock"), "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not complete.exists():
+            shutil.rmtree(folder, ignore_errors=True)  # of one that failed
+            folder.mkdir()
             fill(folder)
             complete.touch()
     return folder
@@ -63,14 +66,15 @@ def pip_install(python: str | Path, *arguments: str | Path) -> None:
 def environment(
     request: pytest.FixtureRequest, wheel: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Path:
-    """A new virtual environment with the wheel in it, at a path that needs care."""
+    """A virtual environment with only the wheel in it, at a path that needs care."""
 
     def install(folder: Path) -> None:
-        subprocess.run([request.param, "-I", "-m", "venv", folder], check=True)
-        pip_install(folder / "bin/python", wheel)
+        environment = folder / "an odd pfad ü"
+        subprocess.run([request.param, "-I", "-m", "venv", environment], check=True)
+        pip_install(environment / "bin/python", wheel)
 
-    number = interpreters().index(request.param)
-    return filled_once(tmp_path_factory, f"an odd pfad ü {number}", install)
+    somewhere = filled_once(tmp_path_factory, f"somewhere{request.param_index}", install)
+    return somewhere / "an odd pfad ü"
 
 
 @pytest.fixture(scope="module")

@@ -21,9 +21,8 @@ SAMPLED = [
     for number, source in enumerate(SOURCES[::3])
 ]
 SAMPLED += [
-    (source, targets[number % len(targets)])
-    for number, (source, targets) in enumerate(PERSISTENT.items())
-    if number % 16 == 0
+    (source, PERSISTENT[source][number % len(PERSISTENT[source])])
+    for number, source in enumerate(list(PERSISTENT)[::16])
 ]
 
 
