@@ -15,7 +15,8 @@ ROOT = Path(__file__).resolve().parent.parent
 SOURCES = kernel_report.sources()
 PERSISTENT = kernel_report.persistent()
 # All for all targets would take minutes, and the record is of these very texts: every third source,
-# each for another target than the one before; of the persistent ones, which take seconds, some.
+# which is every cell and every type, each for another target than the one before; of the persistent
+# ones, which take seconds, some.
 SAMPLED = [
     (source, kernel_report.TARGETS[number % len(kernel_report.TARGETS)])
     for number, source in enumerate(SOURCES[::3])

@@ -133,11 +133,13 @@ def test_products_with_chosen_rows(host_device, dtype, has_other, is_transposed)
 
 
 LANES = [7, 8, 13, 14, 16, 17, 18, 19, 20, 23, 25, 28, 32, 35, 48]  # rows of each number of vectors
+SHARE_LINES = [(8, 301, 1022), (12, 301, 510), (24, 301, 1022)]  # of wider ones, 4 KB apart
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize(
-    "shape", [*((M, 301, 129 + M % 4) for M in LANES), (13, 301, 1025), (94, 300, 2003)]
+    "shape",
+    [*((M, 301, 129 + M % 4) for M in LANES), *SHARE_LINES, (13, 301, 1025), (94, 300, 2003)],
 )
 def test_products_of_rows_that_fill_lanes(host_device, dtype, shape):
     """Whose other matrix is broadcast where it lies: parts of wider ones, and blocks of k."""
