@@ -111,6 +111,9 @@ PATHS = {
     ),
     "few steps, inputs in streams": Case(lengths=(2,) * 15 + (1,), input_size=210, hidden_size=7),
     "few steps, inputs alone packed": Case(lengths=(2,) * 22, input_size=210, hidden_size=7),
+    "two steps of many, a large matrix": Case(
+        lengths=(2,) * 42 + (1,) * 3, input_size=31, hidden_size=621
+    ),
     "one step, rows that share lines": Case(lengths=(1,) * 8, input_size=1024, hidden_size=40),
     "few steps, rows that share lines": Case(lengths=(3,) * 8, input_size=1024, hidden_size=40),
     "by sequence": Case(lengths=tuple(range(19, 1, -1)), input_size=24, hidden_size=40),
