@@ -111,9 +111,6 @@ PATHS = {
     ),
     "few steps, inputs in streams": Case(lengths=(2,) * 15 + (1,), input_size=210, hidden_size=7),
     "few steps, inputs alone packed": Case(lengths=(2,) * 22, input_size=210, hidden_size=7),
-    "two steps of many, a large matrix": Case(
-        lengths=(2,) * 42 + (1,) * 3, input_size=31, hidden_size=621
-    ),
     "one step, rows that share lines": Case(lengths=(1,) * 8, input_size=1024, hidden_size=40),
     "few steps, rows that share lines": Case(lengths=(3,) * 8, input_size=1024, hidden_size=40),
     "by sequence": Case(lengths=tuple(range(19, 1, -1)), input_size=24, hidden_size=40),
@@ -286,6 +283,23 @@ def test_tiles_that_are_left_over_are_shared(
     unsorted = (2, 5, 0, 7, 7, 3, 6, 1) * 5
     case = Case(mode, unsorted, input_size, hidden_size, layout=BATCH_PADDED, num_directions=2)
     check(case)
+
+
+@pytest.mark.parametrize(
+    ("mode", "lengths", "hidden_size"),
+    [
+        ("tanh", (1,) * 45, 437),
+        ("gru", (1,) * 70, 233),
+        ("lstm", (1,) * 41, 202),
+        ("lstm", (2,) * 42 + (1,) * 3, 621),
+    ],
+)
+@pytest.mark.parametrize("build", host.builds())
+def test_steps_of_many_sequences_pack_blocks(build, mode, lengths, hidden_size, monkeypatch):
+    """Of the recurrent matrix, in backward with short vectors: one step, or two of a large one."""
+    monkeypatch.setenv("MIOPY_ISA", build)
+    monkeypatch.setenv("MIOPY_NUM_THREADS", "2")
+    check(Case(mode, lengths, input_size=31, hidden_size=hidden_size, num_directions=2))
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
