@@ -75,7 +75,7 @@ $(VENV)/with-%: $(VENV)/built
 	touch $@
 
 $(VENV)/built: $(BUILD_INPUTS) | $(RUN)
-	@echo 'Compiling the kernels: two to three minutes on two cores'
+	@echo 'Compiling the kernels: one to two minutes on two cores'
 	$(RUN) -m pip install --quiet --editable .
 	touch $@
 

@@ -44,7 +44,7 @@ class BuildSdk(build_ext):
     """The extensions as ever, and the C libraries beside them."""
 
     def build_extensions(self) -> None:
-        """Compile the files of an extension side by side; the kernels take a minute otherwise."""
+        """Compile the files of an extension side by side: the kernels take minutes otherwise."""
         compile_all = self.compiler.compile
 
         def compile_side_by_side(sources: list[str], **options: Any) -> list[str]:

@@ -33,9 +33,11 @@ def source(extension: str) -> str:
 
 def cells() -> str:
     """Headers and plane counts of cells, from the records that everyone else reads: EACH_CELL, of
-    those that the host's own kernels run, and EACH_STEP_CELL, of all."""
+    those that the host's own kernels run, EACH_SHAPE, of the gates, those apart and the states that
+    these have, each once, and EACH_STEP_CELL, of all."""
     lines = [f'#include "../cells/{cell.name}.h"' for cell in CELLS.values()]
     own, steps = ["#define EACH_CELL(X)"], ["#define EACH_STEP_CELL(X)"]
+    shapes = ["#define EACH_SHAPE(X)"]
     for number, cell in enumerate(CELLS.values()):
         separate = sum(1 << cell.gates.index(gate) for gate in cell.separate)
         states = 2 if cell.has_cell_state else 1
@@ -43,8 +45,9 @@ def cells() -> str:
         counts += f", {len(cell.peepholes)}, {int(cell.attention)}"
         if cell.is_plain:
             own.append(f"    X({number}, {cell.name}, {counts})")
+            shapes.append(f"    X({len(cell.gates)}, {separate}, {states})")
         steps.append(f"    X({number}, {cell.name}, {counts}, {int(cell.late is not None)})")
-    lines += [" \\\n".join(own), " \\\n".join(steps)]
+    lines += [" \\\n".join(dict.fromkeys(each)) for each in (own, shapes, steps)]
     return "\n".join(lines) + "\n"
 
 
