@@ -54,12 +54,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.hookimpl(trylast=True)
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """A test's backends come one after another, so that what the reference gave for the first is
-    still there for the next."""
+    """A test's backends, and builds, come one after another, so that what the reference gave for
+    the first is still there for the next."""
     if "backend" in metafunc.fixturenames:
         chosen = metafunc.config.getoption("--backend")
         names = [chosen] if chosen else ["host", EMULATED]
         metafunc.parametrize("backend", names, indirect=True)
+    if "build" in metafunc.fixturenames:
+        builds = getattr(metafunc.module, "BUILDS", host.builds())
+        metafunc.parametrize("build", builds, indirect=True)
 
 
 def forget_backends() -> None:
@@ -89,9 +92,16 @@ def undamaged() -> Iterator[None]:
     assert count_damaged() == 0
 
 
-@pytest.fixture(params=host.builds())
-def host_device(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> object:
-    """A host backend for every build of its kernels that this machine can run; so are handles."""
+@pytest.fixture
+def build(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Every build of the host's kernels that this machine can run, or those of a module's BUILDS:
+    handles created in this test use it."""
     monkeypatch.setenv("MIOPY_BACKEND", "host")
     monkeypatch.setenv("MIOPY_ISA", request.param)
+    return request.param
+
+
+@pytest.fixture
+def host_device(build: str) -> object:
+    """A host backend of that build."""
     return host.create()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,19 @@ def values(array: np.ndarray, dtype: str) -> np.ndarray:
     if dtype == "bfloat16":
         array = (array.astype(np.uint32) << 16).view(np.float32)
     return array.astype(np.float64)
+
+
+@functools.lru_cache(maxsize=8)  # the same network runs again in other builds, by other workers
+def drawn(dtype: str, seed: int, shapes: tuple[tuple[int, ...], ...]) -> list[np.ndarray]:
+    """Random numbers of a storage type, the same in all types but for rounding."""
+    arrays, rng = [], np.random.default_rng(seed)
+    for shape in shapes:
+        values = rng.uniform(-0.5, 0.5, shape).astype(np.float32)
+        if dtype == "bfloat16":
+            values = values.view(np.uint32) >> 16
+        arrays.append(values.astype(STORAGE[dtype]))
+        arrays[-1].flags.writeable = False
+    return arrays
 
 
 class CoreRun:
@@ -67,13 +81,8 @@ class CoreRun:
         if config.record.attention:
             shapes["attention"] = (self.sequence.rows, 1)
         shapes |= {"d" + name: shape for name, shape in shapes.items()}
-        rng, dtype = np.random.default_rng(seed), STORAGE[config.dtype]
-        self.arrays = {}
-        for name, shape in shapes.items():
-            values = rng.uniform(-0.5, 0.5, shape).astype(np.float32)
-            if config.dtype == "bfloat16":
-                values = values.view(np.uint32) >> 16
-            self.arrays[name] = place(values.astype(dtype))
+        given = drawn(config.dtype, seed, tuple(shapes.values()))
+        self.arrays = dict(zip(shapes, map(place, given), strict=True))
         for name in ("workspace", "reserve"):
             nbytes = getattr(self.plan, name).nbytes
             self.arrays[name] = place(np.full(nbytes, 0xFF, np.uint8))

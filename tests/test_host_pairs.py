@@ -22,12 +22,7 @@ from miopy.core.config import RNNConfig
 BUILDS = [build for build in host.builds() if build != "base"] or ["base"]
 
 
-@pytest.fixture(autouse=True, params=BUILDS)
-def build(request, monkeypatch):
-    monkeypatch.setenv("MIOPY_BACKEND", "host")
-    monkeypatch.setenv("MIOPY_ISA", request.param)
-
-
+pytestmark = pytest.mark.usefixtures("build")
 LARGEST = 256  # up to which bfloat16 has every whole number
 
 

@@ -172,9 +172,9 @@ WIDENING = [build for build in host.builds() if build in ("amx", "avx512", "avx2
 
 @pytest.mark.parametrize("mode", ["tanh", "lstm", "gru"])
 @pytest.mark.parametrize("path", WIDENED)
-@pytest.mark.parametrize("build", WIDENING)
-def test_halves_are_widened_where_they_lie(build, path, mode, monkeypatch):
-    monkeypatch.setenv("MIOPY_ISA", build)
+@pytest.mark.parametrize("widening", WIDENING)
+def test_halves_are_widened_where_they_lie(widening, path, mode, monkeypatch):
+    monkeypatch.setenv("MIOPY_ISA", widening)
     check(dataclasses.replace(WIDENED[path], mode=mode, dtype="float16"))
 
 
@@ -272,12 +272,9 @@ def test_workers_take_tiles_of_slower_ones(mode, hidden_size, lengths, monkeypat
     ("mode", "hidden_size", "threads"),
     [("tanh", 300, "2"), ("lstm", 68, "2"), ("lstm", 120, "3"), ("gru", 203, "5")],
 )
-@pytest.mark.parametrize("build", host.builds())
-def test_tiles_that_are_left_over_are_shared(
-    build, mode, hidden_size, threads, input_size, monkeypatch
-):
+@pytest.mark.usefixtures("build")
+def test_tiles_that_are_left_over_are_shared(mode, hidden_size, threads, input_size, monkeypatch):
     """Of so many that they are no multiple of the workers, where vectors are the longest."""
-    monkeypatch.setenv("MIOPY_ISA", build)
     monkeypatch.setenv("MIOPY_NUM_THREADS", threads)
     check(Case(mode, (9,) * 9 + (8,) * 8, input_size, hidden_size, num_directions=2))
     unsorted = (2, 5, 0, 7, 7, 3, 6, 1) * 5
@@ -294,10 +291,9 @@ def test_tiles_that_are_left_over_are_shared(
         ("lstm", (2,) * 42 + (1,) * 3, 621),
     ],
 )
-@pytest.mark.parametrize("build", host.builds())
-def test_steps_of_many_sequences_pack_blocks(build, mode, lengths, hidden_size, monkeypatch):
+@pytest.mark.usefixtures("build")
+def test_steps_of_many_sequences_pack_blocks(mode, lengths, hidden_size, monkeypatch):
     """Of the recurrent matrix, in backward with short vectors: one step, or two of a large one."""
-    monkeypatch.setenv("MIOPY_ISA", build)
     monkeypatch.setenv("MIOPY_NUM_THREADS", "2")
     check(Case(mode, lengths, input_size=31, hidden_size=hidden_size, num_directions=2))
 
@@ -305,10 +301,9 @@ def test_steps_of_many_sequences_pack_blocks(build, mode, lengths, hidden_size, 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize(("sequences", "input_size"), [(8, 45), (43, 45), (9, 2400)])
 @pytest.mark.parametrize("mode", GATES)
-@pytest.mark.parametrize("build", host.builds())
-def test_one_step_in_lanes(build, mode, sequences, input_size, dtype, monkeypatch):
+@pytest.mark.usefixtures("build")
+def test_one_step_in_lanes(mode, sequences, input_size, dtype):
     """Both matrices in one sum, in one group of rows and in two; and each in its own."""
-    monkeypatch.setenv("MIOPY_ISA", build)
     sizes = {"input_size": input_size, "hidden_size": 70, "num_directions": 2}
     check_cudnn(cudnn_case(mode, (1,) * sequences, **sizes, dtype=dtype))
 
@@ -330,13 +325,10 @@ def test_one_step_in_lanes(build, mode, sequences, input_size, dtype, monkeypatc
         ((5,) * 11 + (3,) * 5, 40, 545),
     ],
 )
-@pytest.mark.parametrize("build", host.builds())
-def test_rows_that_tall_tiles_hold(
-    build, mode, lengths, input_size, hidden_size, dtype, monkeypatch
-):
+@pytest.mark.usefixtures("build")
+def test_rows_that_tall_tiles_hold(mode, lengths, input_size, hidden_size, dtype, monkeypatch):
     """Seven and eight in one tile, sixteen in two, eight for each worker; and backward's of many
     units."""
-    monkeypatch.setenv("MIOPY_ISA", build)
     monkeypatch.setenv("MIOPY_NUM_THREADS", "2")
     sizes = {"input_size": input_size, "hidden_size": hidden_size, "num_directions": 2}
     check_cudnn(cudnn_case(mode, lengths, **sizes, dtype=dtype))
@@ -345,12 +337,9 @@ def test_rows_that_tall_tiles_hold(
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("lengths", [(12, 1), (12,) + (1,) * 8, (12,) + (2,) * 8])
 @pytest.mark.parametrize("hidden_size", [100, 200, 270])
-@pytest.mark.parametrize("build", host.builds())
-def test_inputs_meet_their_matrix_in_place_beside_packed_steps(
-    build, hidden_size, lengths, dtype, monkeypatch
-):
+@pytest.mark.usefixtures("build")
+def test_inputs_meet_their_matrix_in_place_beside_packed_steps(hidden_size, lengths, dtype):
     """In lanes and in streams, of many tiles and sequences, some of which workers share."""
-    monkeypatch.setenv("MIOPY_ISA", build)
     sizes = {"input_size": 150, "hidden_size": hidden_size, "num_directions": 2}
     check_cudnn(cudnn_case("lstm", lengths, **sizes, dtype=dtype))
 
@@ -361,10 +350,9 @@ def test_inputs_meet_their_matrix_in_place_beside_packed_steps(
     [(30, 1), (30, 18), (30, 37), (30, 44), (30, 53), (700, 246), (700, 250)],
 )
 @pytest.mark.parametrize("mode", ["lstm", "gru"])
-@pytest.mark.parametrize("build", host.builds())
-def test_gates_share_the_last_vectors(build, mode, input_size, hidden_size, dtype, monkeypatch):
+@pytest.mark.usefixtures("build")
+def test_gates_share_the_last_vectors(mode, input_size, hidden_size, dtype):
     """Of units that fill none, of whatever length; by sequence, and with inputs ahead."""
-    monkeypatch.setenv("MIOPY_ISA", build)
     sizes = {"input_size": input_size, "hidden_size": hidden_size, "num_directions": 2}
     check_cudnn(cudnn_case(mode, (9,) * 12 + (4,) * 9, **sizes, dtype=dtype))
 

@@ -103,10 +103,9 @@ def test_results_do_not_depend_on_the_number_of_threads(monkeypatch, network, ba
     assert all(each == first for each in others)
 
 
-@pytest.mark.parametrize("build", host.builds())
 @pytest.mark.parametrize("network", EVERY, ids=str)
-def test_no_build_depends_on_the_number_of_threads(monkeypatch, network, build):
-    monkeypatch.setenv("MIOPY_ISA", build)
+@pytest.mark.usefixtures("build")
+def test_no_build_depends_on_the_number_of_threads(monkeypatch, network):
     config = config_of(network, "float32", (70, 45))
     first, *others = results_in_threads(monkeypatch, config, OWNED)
     assert all(each == first for each in others)

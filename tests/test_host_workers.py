@@ -44,10 +44,9 @@ def test_one_step_has_the_same_sums_for_any_number_of_workers(mode, dtype, monke
 @pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16"])
 @pytest.mark.parametrize("sizes", [(8, 230, 191), (16, 30, 63), (24, 30, 63), (16, 30, 545)])
 @pytest.mark.parametrize("cell", ["tanh", "lstm"])
-@pytest.mark.parametrize("build", host.builds())
-def test_tall_tiles_of_any_workers_change_no_bit(build, cell, sizes, dtype, monkeypatch):
+@pytest.mark.usefixtures("build")
+def test_tall_tiles_of_any_workers_change_no_bit(cell, sizes, dtype, monkeypatch):
     """Of some numbers of workers each has seven or eight sequences, of others none."""
-    monkeypatch.setenv("MIOPY_ISA", build)
     sequences, input_size, hidden_size = sizes
     config = RNNConfig(cell, input_size, hidden_size, direction="concat", dtype=dtype)
     assert same_bits(monkeypatch, config, (sequences,) * 19)
@@ -56,10 +55,9 @@ def test_tall_tiles_of_any_workers_change_no_bit(build, cell, sizes, dtype, monk
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("batch_sizes", [(2,) + (1,) * 11, (9,) + (1,) * 11, (9, 9) + (1,) * 10])
 @pytest.mark.parametrize("hidden_size", [100, 200, 270])
-@pytest.mark.parametrize("build", host.builds())
-def test_inputs_in_place_beside_packed_steps(build, hidden_size, batch_sizes, dtype, monkeypatch):
+@pytest.mark.usefixtures("build")
+def test_inputs_in_place_beside_packed_steps(hidden_size, batch_sizes, dtype, monkeypatch):
     """In lanes and in streams, of many tiles and sequences, some of which workers share."""
-    monkeypatch.setenv("MIOPY_ISA", build)
     config = RNNConfig("lstm", 150, hidden_size, direction="concat", dtype=dtype)
     assert same_bits(monkeypatch, config, batch_sizes, "1239")
 
@@ -69,11 +67,10 @@ def test_inputs_in_place_beside_packed_steps(build, hidden_size, batch_sizes, dt
     "lengths",
     [range(1, 31), (40,) * 6 + (1,) * 80, (20,) * 10, (30, *(1,) * 11), (90, *(4,) * 30)],
 )
-@pytest.mark.parametrize("build", host.builds())
-def test_whose_sequences_they_are_changes_no_bit(build, lengths, dtype, monkeypatch):
+@pytest.mark.usefixtures("build")
+def test_whose_sequences_they_are_changes_no_bit(lengths, dtype, monkeypatch):
     """Workers have as many rows in sequences of their own, of which some have few and some many, if
     there are enough for so many workers, else units. Other sequences have no step."""
-    monkeypatch.setenv("MIOPY_ISA", build)
     config = RNNConfig("lstm", 9, 23, direction="concat", dtype=dtype)
     assert same_bits(monkeypatch, config, active(lengths), "12359", len(lengths) + 7)
 
@@ -149,11 +146,10 @@ def test_who_splits_what_for_the_unit_changes_no_bit(case, mode, monkeypatch):
         ((45, 35, 30), 30, 230),
     ],
 )
-@pytest.mark.parametrize("build", host.builds())
+@pytest.mark.usefixtures("build")
 def test_who_streams_and_who_has_tiles_changes_no_bit(
-    build, batch_sizes, input_size, hidden_size, dtype, monkeypatch
+    batch_sizes, input_size, hidden_size, dtype, monkeypatch
 ):
     """A worker's columns decide how rows meet the recurrent matrix in backward, packed or not."""
-    monkeypatch.setenv("MIOPY_ISA", build)
     config = RNNConfig("lstm", input_size, hidden_size, direction="concat", dtype=dtype)
     assert same_bits(monkeypatch, config, batch_sizes, "1239")

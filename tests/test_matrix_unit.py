@@ -263,10 +263,10 @@ assert (components.value >> 18 & 1) == (host.build() == "amx")
 
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="other processors have no such unit")
-@pytest.mark.parametrize("build", ["base", None])
-def test_linux_is_asked_for_the_unit_only_where_it_may_be_used(build):
+@pytest.mark.parametrize("asked", ["base", None])
+def test_linux_is_asked_for_the_unit_only_where_it_may_be_used(asked):
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    environment = environment | {"MIOPY_ISA": build} if build else environment
+    environment = environment | {"MIOPY_ISA": asked} if asked else environment
     subprocess.run([sys.executable, "-c", MAY_USE], env=environment, check=True)
 
 
