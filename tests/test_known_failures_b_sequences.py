@@ -29,7 +29,7 @@ def copy_rows(source, target, columns, targets):
         if name in target.buffers:
             target.buffers[name].array[:, targets] = source.buffers[name].array[:, columns]
     target.buffers["w"].array[:] = source.buffers["w"].array
-    target.inputs = {name: target.buffers[name].bytes.copy() for name in target.inputs}
+    target.inputs = {name: bytes(target.buffers[name].bytes) for name in target.inputs}
 
 
 @pytest.mark.parametrize("lengths", [(3, 0, 2), (0, 0, 4), (4, 0, 0)])
