@@ -104,7 +104,7 @@ def test_every_build_agrees_with_the_reference(mode, dtype):
 
 
 @pytest.mark.usefixtures("host_device")
-@pytest.mark.parametrize("batch_sizes", [(45,), (32,) * 3, (32, 14, 9, 3)])
+@pytest.mark.parametrize("batch_sizes", [(45,), (70,), (32,) * 3, (32, 14, 9, 3)])
 @pytest.mark.parametrize("cell", GATES)
 def test_no_step_of_many_sequences_leaves_its_weights(monkeypatch, cell, batch_sizes):
     monkeypatch.setenv("MIOPY_NUM_THREADS", "2")

@@ -144,6 +144,7 @@ def test_who_splits_what_for_the_unit_changes_no_bit(case, mode, monkeypatch):
         ((4, 4), 30, 700),
         ((7, 7, 5), 30, 530),
         ((45, 35, 30), 30, 230),
+        ((70,), 30, 230),
     ],
 )
 @pytest.mark.usefixtures("build")

@@ -161,7 +161,7 @@ def test_products_of_rows_that_fill_lanes(host_device, dtype, shape):
     ],
 )
 def test_products_of_tens_of_rows_with_large_matrices(host_device, dtype, shape):
-    """In rounds, which end at any column and any k."""
+    """In rounds, which end at any column and any k, and the most rows packed."""
     check_parts(host_device, dtype, shape, "NN")
 
 
