@@ -75,6 +75,59 @@ def test_whose_sequences_they_are_changes_no_bit(lengths, dtype, monkeypatch):
     assert same_bits(monkeypatch, config, active(lengths), "12359", len(lengths) + 7)
 
 
+SIDE_BY_SIDE = {  # cell, sizes, batch sizes; workers who run a direction each
+    "steps that are not shared": ("gru", 21, 20, (3, *(2,) * 39), "24"),
+    "steps that two would share": ("lstm", 33, 45, (6, 6, 5, 4, 4, 3, 3, 2, 1, 1), "24"),
+    "sequences of their own": ("relu", 70, 90, (17,) * 8 + (3,) * 5, "2"),
+}
+
+
+def scratch_of(config, batch_sizes, monkeypatch, threads):
+    """Bytes that inference of one layer asks for."""
+    monkeypatch.setenv("MIOPY_NUM_THREADS", threads)
+    device = FencedScratch()
+    CoreRun(device, config, batch_sizes).inference()
+    return max(device.sizes)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16"])
+@pytest.mark.parametrize("case", SIDE_BY_SIDE)
+@pytest.mark.usefixtures("build")
+def test_directions_side_by_side_change_no_bit(case, dtype, monkeypatch):
+    """Then each has the scratch that one worker needs for one direction."""
+    cell, input_size, hidden_size, batch_sizes, workers = SIDE_BY_SIDE[case]
+    one, both = (
+        RNNConfig(cell, input_size, hidden_size, direction=direction, dtype=dtype)
+        for direction in ("left_to_right", "concat")
+    )
+    needs = 2 * scratch_of(one, batch_sizes, monkeypatch, "1")
+    for threads in workers:
+        assert abs(scratch_of(both, batch_sizes, monkeypatch, threads) - needs) < 192
+    assert same_bits(monkeypatch, both, batch_sizes, "1234", max(batch_sizes) + 2)
+
+
+def test_directions_of_large_matrices_have_all_workers(monkeypatch):
+    one = scratch_of(RNNConfig("lstm", 40, 1500), (5,) * 6, monkeypatch, "2")
+    both = RNNConfig("lstm", 40, 1500, direction="concat")
+    assert scratch_of(both, (5,) * 6, monkeypatch, "2") == one
+
+
+@pytest.mark.parametrize("cell", ["lstm", "tanh"])
+def test_directions_side_by_side_replace_states(cell, monkeypatch):
+    monkeypatch.setenv("MIOPY_NUM_THREADS", "2")
+    run = CoreRun(host.create(), RNNConfig(cell, 30, 60, direction="concat"), (4,) * 9, 5)
+    run.forward()
+    expected = {name: run.arrays[name].copy() for name in ("y", "hy", "cy")}
+    run.arrays |= {f"{name}y": run.arrays[f"{name}x"] for name in "hc"}
+    given = {name: run.arrays[name].copy() for name in ("hx", "cx")}
+    for _ in range(50):
+        for name, values in given.items():
+            run.arrays[name][...] = values
+        run.forward()
+        names = ("y", "hy", "cy") if cell == "lstm" else ("y", "hy")
+        assert all(np.array_equal(run.arrays[name], expected[name]) for name in names)
+
+
 @pytest.mark.parametrize("threads", ["2", "4"])
 @pytest.mark.parametrize("cell", ["lstm", "gru", "tanh"])
 def test_one_step_replaces_states_that_others_have_read(cell, threads, monkeypatch):

@@ -323,8 +323,9 @@ def test_what_is_taken_down_owns_the_arrays_that_it_points_to():
             for _ in range(2):
                 run.sequence = dataclasses.replace(run.sequence)
                 direction()
-                held = host.ffi.cast("intptr_t", taken.call.layer.batch_sizes)
-                assert int(held) == taken.kept.batch_sizes_array.ctypes.data
+                (call, owner), *_ = taken.kept
+                held = host.ffi.cast("intptr_t", call.layer.batch_sizes)
+                assert call == taken.call and int(held) == owner.batch_sizes_array.ctypes.data
 
 
 def test_threads_share_a_handle_each_with_its_own_memory():

@@ -64,6 +64,39 @@ def _layer(layer: Layer) -> tuple[Any, Any]:
     return target, sequence
 
 
+def _forward_pass(run: ForwardRun) -> tuple[Any, Any]:
+    """A pass as the kernels take it, and what owns what it points to."""
+    call, (layer, kept) = ffi.new("forward_pass *"), _layer(run.layer)
+    call.layer = layer[0]
+    call.x, call.x_row = pointer(run.x.address), run.x.row
+    call.attention = pointer(run.attention)
+    call.hx, call.cx = pointer(run.hx), pointer(run.cx)
+    call.output, call.output_row = pointer(run.output.address), run.output.row
+    if run.y is not None:
+        call.y, call.y_row = pointer(run.y.address), run.y.row
+    call.hy, call.cy = pointer(run.hy), pointer(run.cy)
+    call.cells, call.saved = pointer(run.cells), pointer(run.saved)
+    return call, kept
+
+
+def _backward_pass(run: BackwardRun) -> tuple[Any, Any]:
+    """As `_forward_pass`."""
+    call, (layer, kept) = ffi.new("backward_pass *"), _layer(run.layer)
+    call.layer = layer[0]
+    call.dy, call.dy_row = pointer(run.dy.address), run.dy.row
+    if run.mask is not None:
+        call.mask = ffi.cast("uint8_t *", run.mask.address)
+        call.mask_row, call.scale = run.mask.row, run.scale
+    call.attention = pointer(run.attention)
+    call.hx, call.cx = pointer(run.hx), pointer(run.cx)
+    call.output, call.output_row = pointer(run.output.address), run.output.row
+    call.cells, call.saved = pointer(run.cells), pointer(run.saved)
+    call.dhy, call.dcy = pointer(run.dhy), pointer(run.dcy)
+    call.dhx, call.dcx = pointer(run.dhx), pointer(run.dcx)
+    call.dgates, call.dgates_row = pointer(run.dgates.address), run.dgates.row
+    return call, kept
+
+
 def _fill_operand(target: Any, matrix: Matrix, across: int, along: int) -> None:
     target.at, target.other = pointer(matrix.address), pointer(matrix.other)
     target.across, target.along, target.other_along = across, along, matrix.other_row
@@ -122,47 +155,24 @@ class Operations:
         return 1
 
     def recurrence_forward(self, runs: list[ForwardRun]) -> None:
-        for run in runs:
-            if has_own_kernels(run.layer):
-                self._forward(run)
-            else:
+        if has_own_kernels(runs[0].layer):
+            self._do_directions(lib.RECURRENCE_FORWARD, [_forward_pass(run) for run in runs])
+        else:
+            for run in runs:
                 self._compose(stepped.forward, run)
 
     def recurrence_backward(self, runs: list[BackwardRun]) -> None:
-        for run in runs:
-            if has_own_kernels(run.layer):
-                self._backward(run)
-            else:
+        if has_own_kernels(runs[0].layer):
+            self._do_directions(lib.RECURRENCE_BACKWARD, [_backward_pass(run) for run in runs])
+        else:
+            for run in runs:
                 self._compose(stepped.backward, run)
 
-    def _forward(self, run: ForwardRun) -> None:
-        call, (layer, kept) = ffi.new("forward_pass *"), _layer(run.layer)
-        call.layer = layer[0]
-        call.x, call.x_row = pointer(run.x.address), run.x.row
-        call.attention = pointer(run.attention)
-        call.hx, call.cx = pointer(run.hx), pointer(run.cx)
-        call.output, call.output_row = pointer(run.output.address), run.output.row
-        if run.y is not None:
-            call.y, call.y_row = pointer(run.y.address), run.y.row
-        call.hy, call.cy = pointer(run.hy), pointer(run.cy)
-        call.cells, call.saved = pointer(run.cells), pointer(run.saved)
-        self._do(lib.RECURRENCE_FORWARD, call, kept)
-
-    def _backward(self, run: BackwardRun) -> None:
-        call, (layer, kept) = ffi.new("backward_pass *"), _layer(run.layer)
-        call.layer = layer[0]
-        call.dy, call.dy_row = pointer(run.dy.address), run.dy.row
-        if run.mask is not None:
-            call.mask = ffi.cast("uint8_t *", run.mask.address)
-            call.mask_row, call.scale = run.mask.row, run.scale
-        call.attention = pointer(run.attention)
-        call.hx, call.cx = pointer(run.hx), pointer(run.cx)
-        call.output, call.output_row = pointer(run.output.address), run.output.row
-        call.cells, call.saved = pointer(run.cells), pointer(run.saved)
-        call.dhy, call.dcy = pointer(run.dhy), pointer(run.dcy)
-        call.dhx, call.dcx = pointer(run.dhx), pointer(run.dcx)
-        call.dgates, call.dgates_row = pointer(run.dgates.address), run.dgates.row
-        self._do(lib.RECURRENCE_BACKWARD, call, kept)
+    def _do_directions(self, operation: int, passes: list[tuple[Any, Any]]) -> None:
+        """The passes of a layer, each with what it points to, as one operation."""
+        for (call, _), (other, _) in pairwise(passes):
+            call.other = other
+        self._do(operation, passes[0][0], passes)
 
     def gemm(
         self,

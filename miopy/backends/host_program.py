@@ -15,7 +15,7 @@ from .host_stepped import HostEngine, check_steps
 from .moving import BASE_SHIFT, NotTaken, pointers
 
 assert BASE_SHIFT == lib.BASE_SHIFT
-_PRODUCT = ffi.typeof("gemm_call *")
+_PARTS = ("sums", "also", "other")  # pointers to structs
 
 
 class _Calls(Operations):
@@ -53,13 +53,11 @@ class _Calls(Operations):
 
 
 def _parts(call: Any) -> Iterator[Any]:
-    """The structs of a call: of a product, those too that it points to."""
+    """The structs of a call: those too that it points to."""
     yield call
-    if ffi.typeof(call) is _PRODUCT:
-        if call.sums:
-            yield call.sums
-        if call.also:
-            yield from _parts(call.also)
+    for name, _ in ffi.typeof(call).item.fields:
+        if name in _PARTS and getattr(call, name):
+            yield from _parts(getattr(call, name))
 
 
 class Program:

@@ -135,7 +135,7 @@ static void *serve(void *arg)
         if (atomic_load(&p->closing))
             return 0;
         const int started = p->started; /* the next job may have more as soon as this is done */
-        p->job(p->arg, (worker){p, own->rank, started + 1});
+        p->job(p->arg, (worker){p, own->rank, started + 1, p->size});
         if (atomic_fetch_add(&p->done, 1) + 1 == (uint64_t)started)
             wake_waiting(p);
     }
@@ -267,7 +267,7 @@ static void share_job(pool *p, void (*job)(void *, worker), void *arg)
     atomic_store_explicit(&p->met, 0, memory_order_relaxed);
     if (p->started)
         wake_idle(p, 1);
-    job(arg, (worker){p, 0, p->started + 1});
+    job(arg, (worker){p, 0, p->started + 1, p->size});
     wait_for(p, &p->done, p->started);
 }
 
@@ -303,6 +303,8 @@ static int repays(const pool *p, effort e, int times)
            (!e.step || others >= (int64_t)times * MEETING * p->size);
 }
 
+int repays_sharing(const pool *p, effort e) { return repays(p, e, 1); }
+
 /* Whether threads are to be left alone with such a job. If they sleep, they are woken for the next
  * where jobs that are worth sharing follow each other closely; at once again only if that was not
  * in vain. */
@@ -337,7 +339,7 @@ void pool_run(pool *p, effort e, void (*job)(void *, worker), void *arg)
     if (p->process != num_forks)
         begin_process(p);
     if (is_alone(p, e))
-        job(arg, (worker){p, 0, 1});
+        job(arg, (worker){p, 0, 1, p->size});
     else
         share_job(p, job, arg);
 }

@@ -5,10 +5,10 @@
 #include "pool.h"
 #include <stdint.h>
 
-/* Each worker of a job gets its rank in [0, threads). */
+/* Each worker of a job gets its rank in [0, threads); there might have been `most`. */
 typedef struct {
     pool *pool;
-    int rank, threads;
+    int rank, threads, most;
 } worker;
 
 /* Worker `rank` of so many gets [*low, *high) of `count` items. */
@@ -34,6 +34,9 @@ typedef struct {
 /* Runs job(arg) on every worker, or on the caller alone where it repays neither waking threads nor
  * sharing with those awake; returns when all are done. */
 void pool_run(pool *p, effort e, void (*job)(void *arg, worker w), void *arg);
+
+/* Whether a job is worth sharing with threads that are awake. */
+int repays_sharing(const pool *p, effort e);
 
 /* Waits until every worker of the job is here. */
 void meet(worker w);

@@ -25,13 +25,15 @@ typedef struct {
 } rnn_layer;
 
 /* Forward over a whole sequence.
+ *   other    the pass of the layer's other direction, which may run meanwhile, or NULL
  *   x        (rows, input_size), rows x_row apart; without input matrix added to every gate
  *   attention (rows), of a cell that takes it
  *   hx cx    (batch, H) or NULL for zeros
  *   output   (rows, H), rows output_row apart; y the same again, or NULL
  *   hy cy    (batch, H) or NULL
  *   cells    (rows, H) in the real type, and saved as in reserve.inc: the reserve, or NULL */
-typedef struct {
+typedef struct forward_pass {
+    const struct forward_pass *other;
     rnn_layer layer;
     const void *x;
     int64_t x_row;
@@ -42,13 +44,15 @@ typedef struct {
 } forward_pass;
 
 /* Backward over a whole sequence: from the gradient of the output to that of the pre-activations.
+ *   other    as forward's
  *   dy       (rows, H), rows dy_row apart; may stand where dgates plane 0 is written
  *   mask     (rows, H) bytes, rows mask_row apart, or NULL: dy counts mask * scale times
  *   attention output cells saved hx cx   as forward left and got them
  *   dhy dcy  (batch, H) or NULL for zeros
  *   dhx dcx  (batch, H), overwritten, or NULL
  *   dgates   (rows, planes, H), rows dgates_row apart: gates in layout order, then input planes */
-typedef struct {
+typedef struct backward_pass {
+    const struct backward_pass *other;
     rnn_layer layer;
     const void *dy;
     int64_t dy_row;
