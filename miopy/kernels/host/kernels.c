@@ -112,8 +112,8 @@ static void run_plane_sums(void *arg, worker w)
     j->kernels->plane_sums(j->call, w);
 }
 
-enum { READING = 4 }; /* multiply-adds that take as long as reading a number */
-enum { LINE = 64 };   /* bytes to which scratch is aligned */
+enum { READING = 4 };                 /* multiply-adds that take as long as reading a number */
+enum { LINE = 64 };                   /* bytes to which scratch is aligned */
 enum { LEAST_SECOND_LEVEL = 262144 }; /* bytes of such a cache, where the system does not tell */
 
 /* Of a recurrence, whose workers meet at every step unless each has sequences of its own. A step's
@@ -143,7 +143,8 @@ static int are_side_by_side(const pool *p, const kernel_table *kernels, const rn
     const int64_t nbytes = numbers * (l->storage == F64 ? sizeof(double) : sizeof(float));
     return repays_sharing(p, effort_of_both(one)) &&
            (!repays_sharing(p, one) ||
-            (pool_threads(p) == 2 && matrices * nbytes <= MOST(pool_second_level(p), LEAST_SECOND_LEVEL)));
+            (pool_threads(p) == 2 &&
+             matrices * nbytes <= MOST(pool_second_level(p), LEAST_SECOND_LEVEL)));
 }
 
 /* Bytes of scratch of each of two passes that run side by side, else 0. A pass forward needs room
