@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.backend import BackwardRun, ForwardRun, Strided, Walk
+from ..core.backend import BackwardRun, Dropped, ForwardRun, Layer, Strided, Walk
 from ..core.forks import lock_of_process
 from ..errors import BadParam, OutOfMemory
 from . import host_elementwise
@@ -152,6 +152,11 @@ class HostBackend(Operations):
     def _compose(self, compose: Callable[..., None], run: ForwardRun | BackwardRun) -> None:
         with self._lock:
             compose(HostEngine(self._pool, self._scratch.address, self._run_steps), [run])
+
+    def _drop(self, layer: Layer, x: int, dropped: Dropped) -> None:
+        source, mask, rate = dropped
+        elements = layer.sequence.rows * layer.input_size
+        self.dropout_apply(layer.config.dtype, x, source, mask, elements, rate)
 
     def _run_steps(self, call: Any, parts: list[Any], kept: Any) -> None:
         check_steps(lib.run_operation(self._pool, lib.STEPS, call, ffi.NULL))

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.backend import BackwardRun, Contraction, ForwardRun, Layer, Matrix, Strided
+from ..core.backend import BackwardRun, Contraction, Dropped, ForwardRun, Layer, Matrix, Strided
 from ..core.config import RNNConfig
 from . import stepped
 from ._host import ffi, lib
@@ -64,10 +64,11 @@ def _layer(layer: Layer) -> tuple[Any, Any]:
     return target, sequence
 
 
-def _forward_pass(run: ForwardRun) -> tuple[Any, Any]:
+def _forward_pass(run: ForwardRun, follows: bool) -> tuple[Any, Any]:
     """A pass as the kernels take it, and what owns what it points to."""
     call, (layer, kept) = ffi.new("forward_pass *"), _layer(run.layer)
     call.layer = layer[0]
+    call.follows = follows
     call.x, call.x_row = pointer(run.x.address), run.x.row
     call.attention = pointer(run.attention)
     call.hx, call.cx = pointer(run.hx), pointer(run.cx)
@@ -148,28 +149,39 @@ class Operations:
         """Run a direction of a layer by the stepwise composition."""
         raise NotImplementedError
 
+    def _drop(self, layer: Layer, x: int, dropped: Dropped) -> None:
+        """Write what a layer reads."""
+        raise NotImplementedError
+
     def layers_at_a_time(
         self, config: RNNConfig, batch_sizes: tuple[int, ...], *, backward: bool
     ) -> int:
-        """A layer keeps all threads busy."""
-        return 1
+        """Two where one may follow the other, a step behind."""
+        return 1 if backward or config.num_directions > 1 else 2
 
     def recurrence_forward(self, runs: list[ForwardRun]) -> None:
-        if has_own_kernels(runs[0].layer):
-            self._do_directions(lib.RECURRENCE_FORWARD, [_forward_pass(run) for run in runs])
-        else:
-            for run in runs:
+        if all(has_own_kernels(run.layer) and run.dropped is None for run in runs):
+            below = runs[0].layer.layer
+            passes = [_forward_pass(run, run.layer.layer != below) for run in runs]
+            self._do_passes(lib.RECURRENCE_FORWARD, passes)
+            return
+        for run in runs:
+            if run.dropped is not None:
+                self._drop(run.layer, run.x.address, run.dropped)
+            if has_own_kernels(run.layer):
+                self._do_passes(lib.RECURRENCE_FORWARD, [_forward_pass(run, False)])
+            else:
                 self._compose(stepped.forward, run)
 
     def recurrence_backward(self, runs: list[BackwardRun]) -> None:
         if has_own_kernels(runs[0].layer):
-            self._do_directions(lib.RECURRENCE_BACKWARD, [_backward_pass(run) for run in runs])
+            self._do_passes(lib.RECURRENCE_BACKWARD, [_backward_pass(run) for run in runs])
         else:
             for run in runs:
                 self._compose(stepped.backward, run)
 
-    def _do_directions(self, operation: int, passes: list[tuple[Any, Any]]) -> None:
-        """The passes of a layer, each with what it points to, as one operation."""
+    def _do_passes(self, operation: int, passes: list[tuple[Any, Any]]) -> None:
+        """Passes that may run side by side, each with what it points to, as one operation."""
         for (call, _), (other, _) in pairwise(passes):
             call.other = other
         self._do(operation, passes[0][0], passes)

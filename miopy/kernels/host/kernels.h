@@ -12,6 +12,7 @@
 #define MOST(a, b) ((a) > (b) ? (a) : (b))
 
 enum { MOST_CELLS = 16 };
+enum { READING = 4 }; /* multiply-adds that take as long as reading a number */
 
 /* Columns of the input matrix; sequences of the first step. 0 where there is none. */
 static inline int64_t inputs_of(const rnn_layer *l) { return l->input ? l->input_size : 0; }
@@ -30,7 +31,8 @@ static inline int suffice_for_workers(int64_t rows, int64_t steps, int threads)
 /* The functions run on every worker of a job; *_scratch answers bytes for that many threads. */
 typedef struct {
     int gates[MOST_CELLS]; /* of each cell */
-    int64_t (*forward_scratch)(const forward_pass *, int threads);
+    int64_t (*forward_scratch)(const forward_pass *, int threads, stage);
+    int (*can_follow)(const forward_pass *); /* whether it reads x step by step */
     void (*forward)(const forward_pass *, void *scratch, worker);
     int64_t (*backward_scratch)(const backward_pass *, int threads);
     void (*backward)(const backward_pass *, void *scratch, worker);

@@ -53,6 +53,7 @@ struct pool {
     _Alignas(LINE) _Atomic uint64_t done;       /* threads, with this job */
     _Alignas(LINE) _Atomic uint64_t came;       /* workers, to all its meetings so far */
     _Alignas(LINE) _Atomic uint64_t met; /* the same when one was over, of more than FEW_WORKERS */
+    _Alignas(LINE) _Atomic uint64_t steps; /* that are done of the layer that FEEDS another */
     _Alignas(LINE) void (*job)(void *, worker);
     void *arg;
     int size, build, started; /* workers wanted; threads alive */
@@ -135,7 +136,7 @@ static void *serve(void *arg)
         if (atomic_load(&p->closing))
             return 0;
         const int started = p->started; /* the next job may have more as soon as this is done */
-        p->job(p->arg, (worker){p, own->rank, started + 1, p->size});
+        p->job(p->arg, (worker){p, own->rank, started + 1, p->size, UNSTAGED});
         if (atomic_fetch_add(&p->done, 1) + 1 == (uint64_t)started)
             wake_waiting(p);
     }
@@ -265,9 +266,10 @@ static void share_job(pool *p, void (*job)(void *, worker), void *arg)
     atomic_store_explicit(&p->done, 0, memory_order_relaxed);
     atomic_store_explicit(&p->came, 0, memory_order_relaxed);
     atomic_store_explicit(&p->met, 0, memory_order_relaxed);
+    atomic_store_explicit(&p->steps, 0, memory_order_relaxed);
     if (p->started)
         wake_idle(p, 1);
-    job(arg, (worker){p, 0, p->started + 1, p->size});
+    job(arg, (worker){p, 0, p->started + 1, p->size, UNSTAGED});
     wait_for(p, &p->done, p->started);
 }
 
@@ -339,9 +341,23 @@ void pool_run(pool *p, effort e, void (*job)(void *, worker), void *arg)
     if (p->process != num_forks)
         begin_process(p);
     if (is_alone(p, e))
-        job(arg, (worker){p, 0, 1, p->size});
+        job(arg, (worker){p, 0, 1, p->size, UNSTAGED});
     else
         share_job(p, job, arg);
+}
+
+void tell_steps(worker w, int64_t steps)
+{
+    if (w.stage != FEEDS)
+        return;
+    atomic_store(&w.pool->steps, steps);
+    wake_waiting(w.pool);
+}
+
+void await_steps(worker w, int64_t steps)
+{
+    if (w.stage == FOLLOWS)
+        wait_for(w.pool, &w.pool->steps, steps);
 }
 
 void yield_processor(void) { sched_yield(); }

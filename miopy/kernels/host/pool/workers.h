@@ -5,10 +5,14 @@
 #include "pool.h"
 #include <stdint.h>
 
+/* Of two layers that run side by side, the one whose steps the other waits for, and that one. */
+typedef enum { UNSTAGED, FEEDS, FOLLOWS } stage;
+
 /* Each worker of a job gets its rank in [0, threads); there might have been `most`. */
 typedef struct {
     pool *pool;
     int rank, threads, most;
+    stage stage;
 } worker;
 
 /* Worker `rank` of so many gets [*low, *high) of `count` items. */
@@ -40,6 +44,10 @@ int repays_sharing(const pool *p, effort e);
 
 /* Waits until every worker of the job is here. */
 void meet(worker w);
+
+/* If it FEEDS another, tells that how many steps are done; if it FOLLOWS, waits for so many. */
+void tell_steps(worker w, int64_t steps);
+void await_steps(worker w, int64_t steps);
 
 /* For loops that wait for another worker, which may want this very processor. */
 void yield_processor(void);

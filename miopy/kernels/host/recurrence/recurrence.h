@@ -25,7 +25,8 @@ typedef struct {
 } rnn_layer;
 
 /* Forward over a whole sequence.
- *   other    the pass of the layer's other direction, which may run meanwhile, or NULL
+ *   other    a pass that may run meanwhile, or NULL: the layer's other direction or, if that
+ *            `follows`, the layer above, whose x is this one's output
  *   x        (rows, input_size), rows x_row apart; without input matrix added to every gate
  *   attention (rows), of a cell that takes it
  *   hx cx    (batch, H) or NULL for zeros
@@ -34,6 +35,7 @@ typedef struct {
  *   cells    (rows, H) in the real type, and saved as in reserve.inc: the reserve, or NULL */
 typedef struct forward_pass {
     const struct forward_pass *other;
+    int follows;
     rnn_layer layer;
     const void *x;
     int64_t x_row;
@@ -44,7 +46,7 @@ typedef struct forward_pass {
 } forward_pass;
 
 /* Backward over a whole sequence: from the gradient of the output to that of the pre-activations.
- *   other    as forward's
+ *   other    the pass of the layer's other direction, which may run meanwhile, or NULL
  *   dy       (rows, H), rows dy_row apart; may stand where dgates plane 0 is written
  *   mask     (rows, H) bytes, rows mask_row apart, or NULL: dy counts mask * scale times
  *   attention output cells saved hx cx   as forward left and got them
