@@ -88,9 +88,10 @@ def run_in_turn(config, passes, batch_sizes):
     return scratch_of(config, batch_sizes) == most
 
 
+# Of 2 million multiply-adds or more, which wake threads.
 SIDE_BY_SIDE = {  # cell, sizes, batch sizes; workers of whom two run a direction each
-    "steps that are not shared": ("gru", 21, 20, (3, *(2,) * 39), "24"),
-    "steps that two would share": ("lstm", 33, 45, (6, 6, 5, 4, 4, 3, 3, 2, 1, 1), "24"),
+    "steps that are not shared": ("gru", 21, 20, (3, *(2,) * 129), "24"),
+    "steps that two would share": ("lstm", 33, 45, (6,) * 9 + (4,) * 6 + (3,) * 9 + (1,) * 9, "24"),
     "sequences of their own": ("relu", 70, 90, (17,) * 8 + (3,) * 5, "2"),
 }
 
@@ -126,10 +127,18 @@ def of_layers(cell, input_size, hidden_size, num_layers, **others):
 
 
 A_STEP_APART = {  # cell, sizes, layers, batch sizes; workers of whom two run a layer each
-    "steps that are not shared": ("gru", 27, 20, 3, (3, *(2,) * 39), "24"),
-    "steps that two would share": ("lstm", 36, 45, 2, (9, 9, 8, 8, 7, 7, 6, 5, 5, 4, 2, 1), "2"),
+    "steps that are not shared": ("gru", 27, 20, 3, (3, *(2,) * 129), "24"),
+    "steps that two would share": (
+        "lstm",
+        36,
+        45,
+        2,
+        (9,) * 8 + (6,) * 8 + (4,) * 6 + (1,) * 4,
+        "2",
+    ),
     "sequences of their own": ("relu", 70, 90, 4, (17,) * 8 + (3,) * 5, "2"),
-    "a single sequence": ("tanh", 70, 60, 2, (1,) * 70, "24"),
+    "a single sequence": ("tanh", 70, 60, 2, (1,) * 170, "2"),
+    "inputs in whole pairs": ("lstm", 64, 64, 2, (5,) * 30, "2"),
 }
 
 
@@ -145,6 +154,19 @@ def test_layers_a_step_apart_change_no_bit(case, dtype, build, monkeypatch):
     assert same_bits(monkeypatch, config, batch_sizes, "1234", max(batch_sizes) + 2)
 
 
+@pytest.mark.usefixtures("build")
+def test_a_layer_writes_over_what_the_one_below_has_read(monkeypatch):
+    """Of five layers the outputs of every other one are in the same place."""
+    results = []
+    for threads in "12":
+        monkeypatch.setenv("MIOPY_NUM_THREADS", threads)
+        run = CoreRun(host.create(), RNNConfig("lstm", 60, 60, 5), (9,) * 12 + (5,) * 20)
+        for _ in range(20):
+            run.inference()
+            results.append(b"".join(run.arrays[name].tobytes() for name in ("y", "hy", "cy")))
+    assert all(result == results[0] for result in results)
+
+
 @pytest.mark.parametrize(
     ("sizes", "steps"), [((40, 70), 5), ((300, 70), 40), ((4, 70), 40), ((900, 900), 20)]
 )
@@ -158,7 +180,7 @@ def test_layers_that_would_not_keep_step_have_all_workers(sizes, steps, monkeypa
 @pytest.mark.parametrize("cell", ["lstm", "tanh"])
 def test_directions_side_by_side_replace_states(cell, monkeypatch):
     monkeypatch.setenv("MIOPY_NUM_THREADS", "2")
-    run = CoreRun(host.create(), RNNConfig(cell, 30, 60, direction="concat"), (4,) * 9, 5)
+    run = CoreRun(host.create(), RNNConfig(cell, 30, 120, direction="concat"), (4,) * 25, 5)
     run.forward()
     expected = {name: run.arrays[name].copy() for name in ("y", "hy", "cy")}
     run.arrays |= {f"{name}y": run.arrays[f"{name}x"] for name in "hc"}

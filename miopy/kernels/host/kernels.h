@@ -31,8 +31,8 @@ static inline int suffice_for_workers(int64_t rows, int64_t steps, int threads)
 /* The functions run on every worker of a job; *_scratch answers bytes for that many threads. */
 typedef struct {
     int gates[MOST_CELLS]; /* of each cell */
-    int64_t (*forward_scratch)(const forward_pass *, int threads, stage);
-    int (*can_follow)(const forward_pass *); /* whether it reads x step by step */
+    int64_t (*forward_scratch)(const forward_pass *, int threads, pass_stage);
+    int (*reads_by_step)(const forward_pass *); /* whether one worker reads x of a step only then */
     void (*forward)(const forward_pass *, void *scratch, worker);
     int64_t (*backward_scratch)(const backward_pass *, int threads);
     void (*backward)(const backward_pass *, void *scratch, worker);

@@ -6,13 +6,13 @@
 #include <stdint.h>
 
 /* Of two layers that run side by side, the one whose steps the other waits for, and that one. */
-typedef enum { UNSTAGED, FEEDS, FOLLOWS } stage;
+typedef enum { UNSTAGED, FEEDS, FOLLOWS } pass_stage;
 
-/* Each worker of a job gets its rank in [0, threads); there might have been `most`. */
+/* Each worker of a job gets its rank in [0, threads). Scratch is for `most`: fewer may run. */
 typedef struct {
     pool *pool;
     int rank, threads, most;
-    stage stage;
+    pass_stage stage;
 } worker;
 
 /* Worker `rank` of so many gets [*low, *high) of `count` items. */

@@ -6,6 +6,7 @@
 enum { LINE = 64 };                   /* bytes to which scratch is aligned */
 enum { LEAST_SECOND_LEVEL = 262144 }; /* bytes of such a cache, where the system does not tell */
 enum { LEAST_STEPS = 10 };            /* that repay waiting for the first of the layer below */
+enum { MOST_WORKERS = 4 };            /* of a pool whose threads are all woken for two passes */
 
 typedef struct {
     const kernel_table *kernels;
@@ -15,12 +16,12 @@ typedef struct {
 } job;
 
 /* A worker that runs one of two passes by itself; and whether this one runs the other. */
-static worker alone(worker w, stage stage) { return (worker){w.pool, 0, 1, 1, stage}; }
+static worker alone(worker w, pass_stage stage) { return (worker){w.pool, 0, 1, 1, stage}; }
 static int runs_other(worker w) { return w.threads == 1 || w.rank == 1; }
 
 /* Of a pass that runs beside its other one, and of that one. */
-static stage stage_of(const forward_pass *p) { return p->other->follows ? FEEDS : UNSTAGED; }
-static stage stage_of_other(const forward_pass *p)
+static pass_stage stage_of(const forward_pass *p) { return p->other->follows ? FEEDS : UNSTAGED; }
+static pass_stage stage_of_other(const forward_pass *p)
 {
     return p->other->follows ? FOLLOWS : UNSTAGED;
 }
@@ -70,7 +71,7 @@ static effort effort_of(const pool *p, const kernel_table *kernels, const rnn_la
 /* Of a pass and another one, if that runs beside it: workers then meet in no step. */
 static effort effort_of_two(effort one, effort other) { return (effort){one.all + other.all}; }
 
-/* Whether so many recurrent matrices fit a second-level cache. */
+/* Whether so many recurrent matrices fit a second-level cache: forward two, as there are inputs. */
 static int fit_near(const pool *p, const kernel_table *kernels, const rnn_layer *l, int matrices)
 {
     const int64_t numbers = kernels->gates[l->cell] * l->hidden_size * l->hidden_size;
@@ -79,13 +80,13 @@ static int fit_near(const pool *p, const kernel_table *kernels, const rnn_layer 
 }
 
 /* Whether two passes run side by side, meeting in no step: where neither is worth sharing, or where
- * two are all workers and each keeps its weights near: forward, those of its inputs as well. */
+ * two are all workers and each keeps its weights near. */
 static int are_side_by_side(const pool *p, effort one, effort other, int are_near)
 {
-    if (pool_threads(p) == 1 || !repays_sharing(p, effort_of_two(one, other)))
+    const int threads = pool_threads(p);
+    if (threads == 1 || threads > MOST_WORKERS || !repays_sharing(p, effort_of_two(one, other)))
         return 0;
-    return (pool_threads(p) == 2 && are_near) ||
-           (!repays_sharing(p, one) && !repays_sharing(p, other));
+    return (threads == 2 && are_near) || (!repays_sharing(p, one) && !repays_sharing(p, other));
 }
 
 /* Whether a layer and the one above it, a step behind, take about as long, for steps enough. */
@@ -94,7 +95,8 @@ static int keep_step(const rnn_layer *l, effort one, effort other)
     return l->steps >= LEAST_STEPS && 8 * one.all >= 5 * other.all && 8 * other.all >= 5 * one.all;
 }
 
-/* Bytes of scratch of each of two passes that run side by side, else 0. */
+/* Bytes of scratch of each of two passes that run side by side, else 0. Directions differ in
+ * nothing that these depend on. */
 static int64_t forward_nbytes_each(const pool *p, const kernel_table *kernels,
                                    const forward_pass *pass)
 {
@@ -104,7 +106,9 @@ static int64_t forward_nbytes_each(const pool *p, const kernel_table *kernels,
     const rnn_layer *l = &other->layer;
     const effort one = effort_of(p, kernels, &pass->layer), two = effort_of(p, kernels, l);
     const int are_near = fit_near(p, kernels, l, 2) && (!other->follows || keep_step(l, one, two));
-    if (!are_side_by_side(p, one, two, are_near) || (other->follows && !kernels->can_follow(other)))
+    if (!are_side_by_side(p, one, two, are_near))
+        return 0;
+    if (other->follows && !(kernels->reads_by_step(pass) && kernels->reads_by_step(other)))
         return 0;
     const int64_t first = kernels->forward_scratch(pass, 1, stage_of(pass));
     const int64_t second = kernels->forward_scratch(other, 1, stage_of_other(pass));

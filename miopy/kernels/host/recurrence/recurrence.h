@@ -25,8 +25,9 @@ typedef struct {
 } rnn_layer;
 
 /* Forward over a whole sequence.
- *   other    a pass that may run meanwhile, or NULL: the layer's other direction or, if that
- *            `follows`, the layer above, whose x is this one's output
+ *   other    a pass that runs as well, now or after this one, or NULL; it has no other itself. It
+ * is the layer's other direction or, if it `follows`, the layer above, whose x is this one's
+ *            output; that may write where this one's x is, but rows of a step only after that step
  *   x        (rows, input_size), rows x_row apart; without input matrix added to every gate
  *   attention (rows), of a cell that takes it
  *   hx cx    (batch, H) or NULL for zeros
@@ -46,7 +47,7 @@ typedef struct forward_pass {
 } forward_pass;
 
 /* Backward over a whole sequence: from the gradient of the output to that of the pre-activations.
- *   other    the pass of the layer's other direction, which may run meanwhile, or NULL
+ *   other    the pass of the layer's other direction, which runs as well, or NULL
  *   dy       (rows, H), rows dy_row apart; may stand where dgates plane 0 is written
  *   mask     (rows, H) bytes, rows mask_row apart, or NULL: dy counts mask * scale times
  *   attention output cells saved hx cx   as forward left and got them
@@ -68,7 +69,7 @@ typedef struct backward_pass {
     int64_t dgates_row;
 } backward_pass;
 
-/* Bytes of scratch a pass needs on a pool; scratch must be aligned to 64 bytes. */
+/* Bytes of scratch that a pass and its other one need on a pool, aligned to 64 bytes. */
 int64_t forward_scratch(const pool *p, const forward_pass *pass);
 int64_t backward_scratch(const pool *p, const backward_pass *pass);
 void recurrence_forward(pool *p, const forward_pass *pass, void *scratch);
