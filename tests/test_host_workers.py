@@ -88,7 +88,7 @@ def run_in_turn(config, passes, batch_sizes):
     return scratch_of(config, batch_sizes) == most
 
 
-# Of 2 million multiply-adds or more, which wake threads.
+# Both passes together have more than the 2 million multiply-adds that wake threads.
 SIDE_BY_SIDE = {  # cell, sizes, batch sizes; workers of whom two run a direction each
     "steps that are not shared": ("gru", 21, 20, (3, *(2,) * 129), "24"),
     "steps that two would share": ("lstm", 33, 45, (6,) * 9 + (4,) * 6 + (3,) * 9 + (1,) * 9, "24"),
@@ -133,7 +133,7 @@ A_STEP_APART = {  # cell, sizes, layers, batch sizes; workers of whom two run a 
         36,
         45,
         2,
-        (9,) * 8 + (6,) * 8 + (4,) * 6 + (1,) * 4,
+        (6,) * 9 + (4,) * 6 + (3,) * 9 + (1,) * 9,
         "2",
     ),
     "sequences of their own": ("relu", 70, 90, 4, (17,) * 8 + (3,) * 5, "2"),
@@ -143,24 +143,28 @@ A_STEP_APART = {  # cell, sizes, layers, batch sizes; workers of whom two run a 
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16"])
+@pytest.mark.parametrize("direction", ["left_to_right", "right_to_left"])
 @pytest.mark.parametrize("case", A_STEP_APART)
-def test_layers_a_step_apart_change_no_bit(case, dtype, build, monkeypatch):
+def test_layers_a_step_apart_change_no_bit(case, direction, dtype, build, monkeypatch):
     """Halves are copied before the first step, and other builds have more ways to meet inputs."""
     *sizes, batch_sizes, workers = A_STEP_APART[case]
-    config, layers = of_layers(*sizes, dtype=dtype)
+    config, layers = of_layers(*sizes, direction=direction, dtype=dtype)
     for threads in workers if build in ("avx2", "base") else ():
         monkeypatch.setenv("MIOPY_NUM_THREADS", threads)
         assert run_in_turn(config, layers, batch_sizes) == (dtype in ("float16", "bfloat16"))
     assert same_bits(monkeypatch, config, batch_sizes, "1234", max(batch_sizes) + 2)
 
 
-@pytest.mark.usefixtures("build")
-def test_a_layer_writes_over_what_the_one_below_has_read(monkeypatch):
+@pytest.mark.parametrize("direction", ["left_to_right", "right_to_left"])
+def test_a_layer_writes_over_what_the_one_below_has_read(direction, build, monkeypatch):
     """Of five layers the outputs of every other one are in the same place."""
-    results = []
+    config, layers = of_layers("lstm", 60, 60, 5, direction=direction)
+    results, batch_sizes = [], (9,) * 12 + (5,) * 20
     for threads in "12":
         monkeypatch.setenv("MIOPY_NUM_THREADS", threads)
-        run = CoreRun(host.create(), RNNConfig("lstm", 60, 60, 5), (9,) * 12 + (5,) * 20)
+        if build in ("avx2", "base"):
+            assert run_in_turn(config, layers, batch_sizes) == (threads == "1")
+        run = CoreRun(host.create(), config, batch_sizes)
         for _ in range(20):
             run.inference()
             results.append(b"".join(run.arrays[name].tobytes() for name in ("y", "hy", "cy")))
@@ -168,19 +172,29 @@ def test_a_layer_writes_over_what_the_one_below_has_read(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("sizes", "steps"), [((40, 70), 5), ((300, 70), 40), ((4, 70), 40), ((900, 900), 20)]
+    ("sizes", "batch_sizes"),
+    [
+        ((40, 70), (30,) * 5),
+        ((300, 70), (9,) * 40),
+        ((4, 70), (9,) * 40),
+        ((900, 900), (9,) * 20),
+    ],
 )
-def test_layers_that_would_not_keep_step_have_all_workers(sizes, steps, monkeypatch):
+def test_layers_that_would_not_keep_step_have_all_workers(sizes, batch_sizes, monkeypatch):
     """Too few steps, too many inputs or too few of them, too many weights."""
     monkeypatch.setenv("MIOPY_NUM_THREADS", "2")
     config, layers = of_layers("lstm", *sizes, 2)
-    assert run_in_turn(config, layers, (9,) * steps)
+    assert run_in_turn(config, layers, batch_sizes)
 
 
 @pytest.mark.parametrize("cell", ["lstm", "tanh"])
 def test_directions_side_by_side_replace_states(cell, monkeypatch):
     monkeypatch.setenv("MIOPY_NUM_THREADS", "2")
-    run = CoreRun(host.create(), RNNConfig(cell, 30, 120, direction="concat"), (4,) * 25, 5)
+    one, both = (
+        RNNConfig(cell, 30, 90, direction=direction) for direction in ("left_to_right", "concat")
+    )
+    assert not run_in_turn(both, [one], (4,) * 30)
+    run = CoreRun(host.create(), both, (4,) * 30, 5)
     run.forward()
     expected = {name: run.arrays[name].copy() for name in ("y", "hy", "cy")}
     run.arrays |= {f"{name}y": run.arrays[f"{name}x"] for name in "hc"}

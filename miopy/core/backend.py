@@ -261,7 +261,8 @@ class Backend(Protocol):
         """Run one direction of a layer, or both: these may run at the same time, since nothing that
         one writes overlaps anything of the other. They differ in nothing but addresses and
         direction. Or up to layers_at_a_time layers, each of which reads what the run before it
-        writes, or what is `dropped` of that."""
+        writes, or what is `dropped` of that. The output of a run may lie where x of the run before
+        it does, row on row: it may be written once that run has done the same step."""
 
     def recurrence_backward(self, runs: list[BackwardRun]) -> None:
         """As `recurrence_forward`, of layers the top one first: dy of each but the first is written

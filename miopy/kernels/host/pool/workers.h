@@ -45,7 +45,8 @@ int repays_sharing(const pool *p, effort e);
 /* Waits until every worker of the job is here. */
 void meet(worker w);
 
-/* If it FEEDS another, tells that how many steps are done; if it FOLLOWS, waits for so many. */
+/* A worker that FEEDS another tells how many steps it has done; one that FOLLOWS waits until so
+ * many are. Others do nothing. */
 void tell_steps(worker w, int64_t steps);
 void await_steps(worker w, int64_t steps);
 

@@ -4,9 +4,9 @@
 #include "../kernels.h"
 
 enum { LINE = 64 };                   /* bytes to which scratch is aligned */
-enum { LEAST_SECOND_LEVEL = 262144 }; /* bytes of such a cache, where the system does not tell */
+enum { LEAST_SECOND_LEVEL = 262144 }; /* bytes of such a cache, at least: not every system tells */
 enum { LEAST_STEPS = 10 };            /* that repay waiting for the first of the layer below */
-enum { MOST_WORKERS = 4 };            /* of a pool whose threads are all woken for two passes */
+enum { MOST_WORKERS = 4 };            /* of a pool: all its threads are woken for two passes */
 
 typedef struct {
     const kernel_table *kernels;
@@ -71,7 +71,8 @@ static effort effort_of(const pool *p, const kernel_table *kernels, const rnn_la
 /* Of a pass and another one, if that runs beside it: workers then meet in no step. */
 static effort effort_of_two(effort one, effort other) { return (effort){one.all + other.all}; }
 
-/* Whether so many recurrent matrices fit a second-level cache: forward two, as there are inputs. */
+/* Whether so many matrices of the recurrent one's size fit a second-level cache: one backward, two
+ * forward, where steps may read an input matrix as well. */
 static int fit_near(const pool *p, const kernel_table *kernels, const rnn_layer *l, int matrices)
 {
     const int64_t numbers = kernels->gates[l->cell] * l->hidden_size * l->hidden_size;
@@ -80,13 +81,13 @@ static int fit_near(const pool *p, const kernel_table *kernels, const rnn_layer 
 }
 
 /* Whether two passes run side by side, meeting in no step: where neither is worth sharing, or where
- * two are all workers and each keeps its weights near. */
-static int are_side_by_side(const pool *p, effort one, effort other, int are_near)
+ * two, whom they suit, are all workers. */
+static int are_side_by_side(const pool *p, effort one, effort other, int suit_two)
 {
     const int threads = pool_threads(p);
     if (threads == 1 || threads > MOST_WORKERS || !repays_sharing(p, effort_of_two(one, other)))
         return 0;
-    return (threads == 2 && are_near) || (!repays_sharing(p, one) && !repays_sharing(p, other));
+    return (threads == 2 && suit_two) || (!repays_sharing(p, one) && !repays_sharing(p, other));
 }
 
 /* Whether a layer and the one above it, a step behind, take about as long, for steps enough. */
@@ -105,10 +106,11 @@ static int64_t forward_nbytes_each(const pool *p, const kernel_table *kernels,
         return 0;
     const rnn_layer *l = &other->layer;
     const effort one = effort_of(p, kernels, &pass->layer), two = effort_of(p, kernels, l);
-    const int are_near = fit_near(p, kernels, l, 2) && (!other->follows || keep_step(l, one, two));
-    if (!are_side_by_side(p, one, two, are_near))
+    const int suit_two = fit_near(p, kernels, l, 2) && (!other->follows || keep_step(l, one, two));
+    if (!are_side_by_side(p, one, two, suit_two))
         return 0;
-    if (other->follows && !(kernels->reads_by_step(pass) && kernels->reads_by_step(other)))
+    if (other->follows &&
+        (l->steps < 2 || !kernels->reads_by_step(pass) || !kernels->reads_by_step(other)))
         return 0;
     const int64_t first = kernels->forward_scratch(pass, 1, stage_of(pass));
     const int64_t second = kernels->forward_scratch(other, 1, stage_of_other(pass));

@@ -25,9 +25,10 @@ typedef struct {
 } rnn_layer;
 
 /* Forward over a whole sequence.
- *   other    a pass that runs as well, now or after this one, or NULL; it has no other itself. It
- * is the layer's other direction or, if it `follows`, the layer above, whose x is this one's
- *            output; that may write where this one's x is, but rows of a step only after that step
+ *   other    a pass that runs as well, beside this one or after it, or NULL; it has no other
+ *            itself. It is the layer's other direction or, if it `follows`, the layer above, whose
+ *            x is this one's output. The output of that may lie on this one's x, row on row: it
+ *            writes rows of a step once this one has done that step
  *   x        (rows, input_size), rows x_row apart; without input matrix added to every gate
  *   attention (rows), of a cell that takes it
  *   hx cx    (batch, H) or NULL for zeros
