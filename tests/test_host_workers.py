@@ -110,7 +110,7 @@ def test_directions_side_by_side_change_no_bit(case, dtype, build, monkeypatch):
     for threads in workers if build in NARROW else ():
         monkeypatch.setenv("MIOPY_NUM_THREADS", threads)
         assert not run_in_turn(both, [one], batch_sizes)
-    assert same_bits(monkeypatch, both, batch_sizes, "1234", max(batch_sizes) + 2)
+    assert same_bits(monkeypatch, both, batch_sizes, "124", max(batch_sizes) + 2)
 
 
 def test_directions_of_large_matrices_have_all_workers(monkeypatch):
@@ -144,8 +144,13 @@ A_STEP_APART = {  # cell, sizes, layers, batch sizes; workers of whom two run a 
 }
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16"])
-@pytest.mark.parametrize("direction", ["left_to_right", "right_to_left"])
+@pytest.mark.parametrize(
+    ("direction", "dtype"),
+    [
+        *(("left_to_right", dtype) for dtype in ("float32", "float64", "float16", "bfloat16")),
+        ("right_to_left", "float32"),
+    ],
+)
 @pytest.mark.parametrize("case", A_STEP_APART)
 def test_layers_a_step_apart_change_no_bit(case, direction, dtype, build, monkeypatch):
     """Halves are copied before the first step, and other builds have more ways to meet inputs."""
@@ -154,7 +159,7 @@ def test_layers_a_step_apart_change_no_bit(case, direction, dtype, build, monkey
     for threads in workers if build in NARROW else ():
         monkeypatch.setenv("MIOPY_NUM_THREADS", threads)
         assert run_in_turn(config, layers, batch_sizes) == (dtype in ("float16", "bfloat16"))
-    assert same_bits(monkeypatch, config, batch_sizes, "1234", max(batch_sizes) + 2)
+    assert same_bits(monkeypatch, config, batch_sizes, "124", max(batch_sizes) + 2)
 
 
 @pytest.mark.parametrize("direction", ["left_to_right", "right_to_left"])
