@@ -91,43 +91,44 @@ INLINE vec clamp(vec x, float low, float high)
     return smaller(splat(high), larger(splat(low), x));
 }
 
-/* x = n ln2 + r, |r| <= ln2/2. Adding 1.5 * 2^23 rounds x/ln2 to an integer and leaves it in the
- * low mantissa bits, so n comes back already shifted into the exponent field. */
-INLINE vecu split(vec x, vec *r)
+/* n of x = n ln2 + r, |r| <= ln2/2. Adding 1.5 * 2^23 rounds x/ln2 to an integer and leaves it in
+ * the low mantissa bits, so that it comes back already shifted into the exponent field. */
+INLINE vecu round_to_powers(vec x, vec *n)
 {
     const vec magic = splat(12582912.0f);
     vec shifted = x * splat(1.44269504f) + magic;
-    vec n = shifted - magic;
-    *r = x - n * splat(0.693145752f) - n * splat(1.42860677e-6f);
+    *n = shifted - magic;
     return (vecu)shifted << 23;
 }
 
-/* e^r - 1 for |r| <= ln2/2, a minimax polynomial. */
-INLINE vec expm1_reduced(vec r)
+/* (e^r - 1 - r) / r^2 for |r| <= ln2/2, times `scale`: a minimax polynomial. */
+INLINE vec exp_tail(vec r, const float scale)
 {
-    vec q = r * splat(0.0013950542f) + splat(0.008368918f);
-    q = q * r + splat(0.041666206f);
-    q = q * r + splat(0.16666518f);
-    q = q * r + splat(0.5f);
-    return q * (r * r) + r;
+    vec q = r * splat(scale * 0.0013950542f) + splat(scale * 0.008368918f);
+    q = q * r + splat(scale * 0.041666206f);
+    q = q * r + splat(scale * 0.16666518f);
+    return q * r + splat(scale * 0.5f);
 }
 
-/* Half of e^-x is always finite, so that for large -x doubling it is what overflows. */
+/* Half of e^-x is always finite, so that for large -x doubling it is what overflows. ln2 comes in
+ * two parts, as r of large x is a small difference. */
 INLINE vec sigmoid(vec x)
 {
-    vec r;
-    vecu n = split(clamp(-x, -87.0f, 89.0f), &r);
-    vec half = (vec)((vecu)(expm1_reduced(r) * splat(0.5f) + splat(0.5f)) + n);
+    vec n, minus = clamp(-x, -87.0f, 89.0f);
+    vecu power = round_to_powers(minus, &n);
+    vec r = minus - n * splat(0.693145752f) - n * splat(1.42860677e-6f);
+    vec half = (exp_tail(r, 0.5f) * r + splat(0.5f)) * r + splat(0.5f);
+    half = (vec)((vecu)half + power);
     return splat(1) / (half * splat(2) + splat(1));
 }
 
 /* tanh x = m / (m + 2) with m = e^2x - 1 = 2^n p + (2^n - 1): no cancellation near 0. */
 INLINE vec hyperbolic_tangent(vec x)
 {
-    vec r;
-    vecu n = split(clamp(x + x, -18.4f, 18.4f), &r);
-    vec scale = (vec)(n + 0x3f800000u);
-    vec m = expm1_reduced(r) * scale + (scale - splat(1));
+    vec n, twice = clamp(x + x, -18.4f, 18.4f);
+    vec scale = (vec)(round_to_powers(twice, &n) + 0x3f800000u);
+    vec r = twice - n * splat(0.693147181f);
+    vec m = (exp_tail(r, 1) * (r * r) + r) * scale + (scale - splat(1));
     return m / (m + splat(2));
 }
 
