@@ -28,7 +28,7 @@ SOURCES = (
     TILES / "kernels.c",
     *(HOST / f"builds/{build}.c" for build in ("amx_bf16", "amx_float")),
     *(HOST / f"tensors/{family}.c" for family in ("dropout", "rows", "tensor")),
-    *(HOST / f"{name}/{name}.c" for name in ("pool", "quantized", "stepped")),
+    *(HOST / f"{name}/{name}.c" for name in ("pool", "quantized", "recurrence", "stepped")),
     HOST / "program.c",
 )
 MODULE = "miopy.backends._host"
@@ -56,7 +56,8 @@ def library() -> Path:
     import build_host  # which generates what kernels include
 
     texts = [path for folder in (TILES, HOST.parent) for path in sorted(folder.rglob("*.*"))]
-    every = b"\0".join([*(path.read_bytes() for path in texts), *map(str.encode, FLAGS)])
+    how = (*FLAGS, *(str(path.relative_to(ROOT)) for path in SOURCES))
+    every = b"\0".join([*(path.read_bytes() for path in texts), *map(str.encode, how)])
     made = CACHE / f"_host-{hashlib.sha256(every).hexdigest()[:16]}.so"
     CACHE.mkdir(parents=True, exist_ok=True)
     with open(CACHE / "lock", "w") as lock:
