@@ -17,6 +17,8 @@ def floats() -> np.ndarray:
     ends = np.float32([1e-45, 1.17549435e-38, 2**-12, 0.5, 1, 9.01, 9.2, 18.4, 87, 88.7, 89, 104])
     near = (ends.view(np.uint32)[:, None] + np.arange(-200, 200)).clip(0).astype(np.uint32)
     special = np.float32([0, np.inf, np.nan, 3.4e38]).view(np.uint32)
+    of_any_payload = np.uint32([0x7FC00001, 0x7FC000FF, 0x7FC001FF, 0x7FFFFFFF, 0x7FEAAAAA])
+    special = np.concatenate([special, of_any_payload])
     positive = np.concatenate([bits, near.ravel(), special]).view(np.float32)
     both = np.concatenate([positive, -positive])
     return np.resize(both, (-(-both.size // HIDDEN), HIDDEN))

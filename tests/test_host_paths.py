@@ -187,9 +187,12 @@ def test_halves_are_widened_where_they_lie(widening, path, mode, monkeypatch):
         (13, 13, 9, 9, 9, 3),
         (13, 13, 9, 9, 9, 9, 9, 3),
         (13,) * 11 + (8,) * 4,
+        (17,) * 4 + (9,) * 3,
     ],
 )
-@pytest.mark.parametrize(("mode", "hidden_size"), [("tanh", 1237), ("lstm", 640), ("gru", 715)])
+@pytest.mark.parametrize(
+    ("mode", "hidden_size"), [("tanh", 1237), ("lstm", 640), ("gru", 715), ("gru", 1003)]
+)
 def test_steps_of_few_sequences_read_large_weights_in_place(mode, hidden_size, lengths):
     check(Case(mode, lengths, input_size=30, hidden_size=hidden_size))
 

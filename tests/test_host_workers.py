@@ -141,6 +141,7 @@ A_STEP_APART = {  # cell, sizes, layers, batch sizes; workers of whom two run a 
     "sequences of their own": ("relu", 70, 90, 4, (17,) * 8 + (3,) * 5, "2"),
     "a single sequence": ("tanh", 70, 60, 2, (1,) * 170, "2"),
     "inputs in whole pairs": ("lstm", 64, 64, 2, (5,) * 30, "2"),
+    "few inputs of few sequences": ("lstm", 27, 45, 2, (6,) * 30, "2"),
 }
 
 
@@ -181,14 +182,16 @@ def test_a_layer_writes_over_what_the_one_below_has_read(direction, build, monke
 @pytest.mark.parametrize(
     ("sizes", "batch_sizes"),
     [
-        ((40, 70), (30,) * 5),
+        ((70, 70), (30,) * 5),
         ((300, 70), (9,) * 40),
+        ((60, 100), (16,) * 20),
         ((4, 70), (9,) * 40),
         ((900, 900), (9,) * 20),
     ],
 )
 def test_layers_that_would_not_keep_step_have_all_workers(sizes, batch_sizes, monkeypatch):
-    """Too few steps, too many inputs or too few of them, too many weights."""
+    """Too few steps, too many inputs or too few of them, also for many sequences, too many
+    weights."""
     monkeypatch.setenv("MIOPY_NUM_THREADS", "2")
     config, layers = of_layers("lstm", *sizes, 2)
     assert run_in_turn(config, layers, batch_sizes)

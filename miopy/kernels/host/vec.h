@@ -1,7 +1,8 @@
 /* vec.h: vectors of VL reals, and what the cells need of them.
  *
  * GCC/Clang vector extensions, so one source serves AVX-512, AVX2, SSE2 and Neon; the including
- * file sets VL and REAL_IS_DOUBLE. No -ffast-math anywhere: split() relies on strict addition.
+ * file sets VL and REAL_IS_DOUBLE. No -ffast-math anywhere: round_to_powers() relies on strict
+ * addition.
  *
  * float: sigmoid and tanh are within 3 units in the last place, but sigmoid below 2^-128 is 0 and
  * tanh(-0) is +0. NaN stays NaN, infinities saturate: tests/test_activations.py. double: the C
@@ -110,19 +111,19 @@ INLINE vec exp_tail(vec r, const float scale)
     return q * r + splat(scale * 0.5f);
 }
 
-/* Half of e^-x is always finite, so that for large -x doubling it is what overflows. ln2 comes in
- * two parts, as r of large x is a small difference. */
+/* e^-x = 2^(n-1) 2 e^r: of large -x the power is still finite, and the sum overflows. NaN stays as
+ * r is a factor. ln2 comes in two parts, as r of large x is a small difference. */
 INLINE vec sigmoid(vec x)
 {
     vec n, minus = clamp(-x, -87.0f, 89.0f);
     vecu power = round_to_powers(minus, &n);
     vec r = minus - n * splat(0.693145752f) - n * splat(1.42860677e-6f);
-    vec half = (exp_tail(r, 0.5f) * r + splat(0.5f)) * r + splat(0.5f);
-    half = (vec)((vecu)half + power);
-    return splat(1) / (half * splat(2) + splat(1));
+    vec twice = (exp_tail(r, 2) * r + splat(2)) * r + splat(2);
+    return splat(1) / (twice * (vec)(power + 0x3f000000u) + splat(1));
 }
 
-/* tanh x = m / (m + 2) with m = e^2x - 1 = 2^n p + (2^n - 1): no cancellation near 0. */
+/* tanh x = m / (m + 2) with m = e^2x - 1 = 2^n p + (2^n - 1): no cancellation near 0. Of x that are
+ * not next to 1 or -1 anyway n is so small that one part of ln2 is exact enough. */
 INLINE vec hyperbolic_tangent(vec x)
 {
     vec n, twice = clamp(x + x, -18.4f, 18.4f);

@@ -6,7 +6,7 @@
 enum { LINE = 64 };                   /* bytes to which scratch is aligned */
 enum { LEAST_SECOND_LEVEL = 262144 }; /* bytes of such a cache, at least: not every system tells */
 enum { LEAST_STEPS = 10 };            /* that repay waiting for the first of the layer below */
-enum { FEW_SEQUENCES = 8 };           /* of which each worker would have half a tile or so */
+enum { FEW_SEQUENCES = 7 };           /* of which each worker would have half a tile or so */
 enum { MOST_WORKERS = 4 };            /* of a pool: all its threads are woken for two passes */
 
 typedef struct {
@@ -95,7 +95,7 @@ static int are_side_by_side(const pool *p, effort one, effort other, int suit_tw
  * few sequences shared work takes so much longer that one may wait for the other more often. */
 static int keep_step(const rnn_layer *l, effort one, effort other)
 {
-    const int of_8 = first_sequences(l) < FEW_SEQUENCES ? 5 : 7;
+    const int of_8 = first_sequences(l) <= FEW_SEQUENCES ? 5 : 7;
     return l->steps >= LEAST_STEPS && 8 * one.all >= of_8 * other.all &&
            8 * other.all >= of_8 * one.all;
 }
