@@ -32,6 +32,7 @@ enum { CLOSELY = 100000, WORTH_A_WAKE = 16 };
  * looks again, seldom where they are far, as their threads may sleep. Measured with two. */
 enum { LOOKS = 3, MEETINGS = 8, FAR_NANOSECONDS = 200, FAR = 4 };
 enum { JOBS_OF_NEAR = 100, JOBS_OF_FAR = 1000 };
+enum { USUAL_SECOND_LEVEL = 1 << 19 }; /* bytes */
 
 #if defined(__x86_64__)
 #define RELAX() __builtin_ia32_pause()
@@ -61,7 +62,7 @@ struct pool {
     int64_t last_alone;       /* when a job was last not worth waking them, in nanoseconds */
     int close;                /* such jobs that followed each other closely */
     int far, known;           /* whether workers are far; jobs for which that is known */
-    int64_t second_level, third_level; /* bytes of those caches, 0 if not known */
+    int64_t second_level, third_level; /* bytes of those caches: see pool_second_level() */
 #if defined(__linux__)
     cpu_set_t allowed; /* the processors its threads were told to use */
 #endif
@@ -219,10 +220,10 @@ static void ask_caches(pool *p)
 {
 #if defined(_SC_LEVEL3_CACHE_SIZE)
     const int64_t second = sysconf(_SC_LEVEL2_CACHE_SIZE), third = sysconf(_SC_LEVEL3_CACHE_SIZE);
-    p->second_level = second > 0 ? second : 0;
+    p->second_level = second > 0 ? second : USUAL_SECOND_LEVEL;
     p->third_level = third > 0 ? third : 0;
 #else
-    (void)p;
+    p->second_level = USUAL_SECOND_LEVEL;
 #endif
 }
 
@@ -348,17 +349,11 @@ void pool_run(pool *p, effort e, void (*job)(void *, worker), void *arg)
 
 void tell_steps(worker w, int64_t steps)
 {
-    if (w.stage != FEEDS)
-        return;
     atomic_store(&w.pool->steps, steps);
     wake_waiting(w.pool);
 }
 
-void await_steps(worker w, int64_t steps)
-{
-    if (w.stage == FOLLOWS)
-        wait_for(w.pool, &w.pool->steps, steps);
-}
+void await_steps(worker w, int64_t steps) { wait_for(w.pool, &w.pool->steps, steps); }
 
 void yield_processor(void) { sched_yield(); }
 

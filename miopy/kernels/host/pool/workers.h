@@ -25,7 +25,8 @@ static inline void share(int64_t count, int rank, int threads, int64_t *low, int
 /* As given to pool_create. */
 int pool_build(const pool *p);
 
-/* Bytes of a core's second-level and of the third-level cache, or 0 if the system does not tell. */
+/* Bytes of a core's second-level cache, or what is usual, and of the third-level one, or 0, if the
+ * system does not tell. */
 int64_t pool_second_level(const pool *p);
 int64_t pool_third_level(const pool *p);
 
@@ -46,7 +47,7 @@ int repays_sharing(const pool *p, effort e);
 void meet(worker w);
 
 /* A worker that FEEDS another tells how many steps it has done; one that FOLLOWS waits until so
- * many are. Others do nothing. */
+ * many are. */
 void tell_steps(worker w, int64_t steps);
 void await_steps(worker w, int64_t steps);
 

@@ -3,11 +3,10 @@
 #include "../../target.h"
 #include "../kernels.h"
 
-enum { LINE = 64 };                   /* bytes to which scratch is aligned */
-enum { LEAST_SECOND_LEVEL = 262144 }; /* bytes of such a cache, at least: not every system tells */
-enum { LEAST_STEPS = 10 };            /* that repay waiting for the first of the layer below */
-enum { FEW_SEQUENCES = 7 };           /* of which each worker would have half a tile or so */
-enum { MOST_WORKERS = 4 };            /* of a pool: all its threads are woken for two passes */
+enum { LINE = 64 };         /* bytes to which scratch is aligned */
+enum { LEAST_STEPS = 10 };  /* that repay waiting for the first of the layer below */
+enum { FEW_SEQUENCES = 7 }; /* of which each worker would have half a tile or so */
+enum { MOST_WORKERS = 4 };  /* of a pool: all its threads are woken for two passes */
 
 typedef struct {
     const kernel_table *kernels;
@@ -73,12 +72,13 @@ static effort effort_of(const pool *p, const kernel_table *kernels, const rnn_la
 static effort effort_of_two(effort one, effort other) { return (effort){one.all + other.all}; }
 
 /* Whether so many matrices of the recurrent one's size fit a second-level cache: one backward, two
- * forward, where steps may read an input matrix as well. */
+ * forward, where steps may read an input matrix as well. It was measured of floats, as which others
+ * count. */
 static int fit_near(const pool *p, const kernel_table *kernels, const rnn_layer *l, int matrices)
 {
     const int64_t numbers = kernels->gates[l->cell] * l->hidden_size * l->hidden_size;
     const int64_t nbytes = numbers * (l->storage == F64 ? sizeof(double) : sizeof(float));
-    return matrices * nbytes <= MOST(pool_second_level(p), LEAST_SECOND_LEVEL);
+    return matrices * nbytes <= pool_second_level(p);
 }
 
 /* Whether two passes run side by side, meeting in no step: where neither is worth sharing, or where
@@ -100,8 +100,7 @@ static int keep_step(const rnn_layer *l, effort one, effort other)
            8 * other.all >= of_8 * one.all;
 }
 
-/* Bytes of scratch of each of two passes that run side by side, else 0. Directions differ in
- * nothing that these depend on. */
+/* Bytes of scratch of each of two passes that run side by side, else 0. */
 static int64_t forward_nbytes_each(const pool *p, const kernel_table *kernels,
                                    const forward_pass *pass)
 {
@@ -121,6 +120,7 @@ static int64_t forward_nbytes_each(const pool *p, const kernel_table *kernels,
     return CEIL(MOST(first, second), LINE) * LINE;
 }
 
+/* The same; directions differ in nothing that it depends on. */
 static int64_t backward_nbytes_each(const pool *p, const kernel_table *kernels,
                                     const backward_pass *pass)
 {

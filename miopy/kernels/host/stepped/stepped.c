@@ -22,8 +22,6 @@ enum { MOST_MATRICES = 8, FEW_ROWS = 256 };
 /* Rows of a pass from which on packing repays, those where steps else broadcast the matrix, and
  * steps. Those of a layer that runs at once are in recurrence/in_place.inc. */
 enum { PACKED_ROWS = 41, PACKED_BROADCAST_ROWS = 129, PACKED_STEPS = 12 };
-/* Bytes of a second-level cache where the system does not tell. */
-enum { USUAL_SECOND_LEVEL = 1 << 19 };
 /* Meetings of a step that is launches and products, by what they take. */
 enum { MEETINGS_OF_STEP = 10 };
 /* Kernels of all cells, of which the first are shared by numbers, of each, and storage types. */
@@ -195,7 +193,7 @@ static int multiply(void *blas, int op_a, int op_b, int m, int n, int k, const v
  * their packed matrices are small. Kernels of masks share rows otherwise. */
 static int owns_sequences(const host_device *host, int threads, int64_t nbytes)
 {
-    const int64_t told = pool_second_level(host->pool), cache = told ? told : USUAL_SECOND_LEVEL;
+    const int64_t cache = pool_second_level(host->pool);
     const int is_even = host->batch * host->steps == host->rows;
     const int suits = suffice_for_workers(host->rows, host->steps, threads);
     return nbytes && nbytes <= cache * 3 / 4 && is_even && suits && host->batch <= FEW_ROWS &&
