@@ -8,6 +8,7 @@ lie where it can reach them (`pinned.py`), and tests marked `gpu` are collected 
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Iterator
 
@@ -50,6 +51,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         gone = [item for item in items if item.get_closest_marker("gpu")]
         items[:] = [item for item in items if item not in gone]
         config.hook.pytest_deselected(items=gone)
+
+
+def pytest_collection_finish() -> None:
+    """Thousands of tests stay to the end: nobody needs to look through them again and again."""
+    gc.freeze()
 
 
 @pytest.hookimpl(trylast=True)
