@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -85,14 +86,20 @@ def test_other_modes_train(mode, tmp_path):
     assert done.returncode == 0, done.stderr
 
 
-def refusal(capsys: pytest.CaptureFixture[str], output: Path, *options: str) -> str:
+@pytest.fixture
+def refusal(capsys, monkeypatch, tmp_path) -> Callable[..., str]:
     """What the command says before it ends with an error, in this process."""
-    with pytest.raises(SystemExit) as end:
-        sys.exit(main(["demo", "--output", str(output), *options]))
-    printed = capsys.readouterr().err
-    said = end.value.code  # a status, or what Python prints for one
-    assert said
-    return printed if isinstance(said, int) else str(said)
+
+    def refused(*options: str) -> str:
+        monkeypatch.setattr(sys, "path", [*sys.path])
+        with pytest.raises(SystemExit) as end:
+            sys.exit(main(["demo", "--output", str(tmp_path), *options]))
+        printed = capsys.readouterr().err
+        said = end.value.code  # a status, or what Python prints for one
+        assert said
+        return printed if isinstance(said, int) else str(said)
+
+    return refused
 
 
 @pytest.mark.parametrize(
@@ -105,14 +112,14 @@ def refusal(capsys: pytest.CaptureFixture[str], output: Path, *options: str) -> 
         (("--resume",), "No such file"),
     ],
 )
-def test_a_bad_option_is_named(options, told, tmp_path, capsys):
-    assert told in refusal(capsys, tmp_path, *options)
+def test_a_bad_option_is_named(options, told, refusal):
+    assert told in refusal(*options)
 
 
 @pytest.mark.parametrize("content", [b"", b"junk", b"PK\x03\x04junk"])
-def test_a_file_that_is_no_checkpoint_is_named(tmp_path, content, capsys):
+def test_a_file_that_is_no_checkpoint_is_named(tmp_path, content, refusal):
     (tmp_path / "char_rnn.npz").write_bytes(content)
-    assert "char_rnn.npz is not a checkpoint" in refusal(capsys, tmp_path, "--resume")
+    assert "char_rnn.npz is not a checkpoint" in refusal("--resume")
 
 
 def test_options_that_contradict_the_checkpoint_are_refused(trained):
